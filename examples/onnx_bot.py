@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A UGI engine that plays the most probable action of an exported network, without a search; petteia knows the rules.
+"""A UGI engine that plays the most probable action of an exported network, without a search. It asks petteia for the rules.
 
     petteia export runs/phage --format onnx --out phage.onnx
     petteia arena phage 'ugi:python3 examples/onnx_bot.py phage phage.onnx' random --games 20 --engine-timeout 60
 
-A third argument names petteia if it is not on the path. Requires onnxruntime and numpy (scripts/check/requirements.txt).
+If petteia is not on the PATH, name it in a third argument. Requires onnxruntime and numpy (scripts/check/requirements.txt).
 """
 
 import json

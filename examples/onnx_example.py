@@ -6,7 +6,8 @@
     petteia analyze phage --agent phage.safetensors:1:f32 --planes < positions | python3 examples/onnx_example.py phage.onnx
 
 For each position in which the game is not over, prints the most probable action of the policy, its probability, the
-value, and whether Petteia's own network prefers the same action; the exit code is 1 if any differs, except for ties.
+value, and whether Petteia's own forward pass prefers the same action. The exit code is 1 if the actions differ in any
+position, except for ties.
 """
 
 import json

@@ -1,5 +1,5 @@
-//! A custom evaluator: values positions of Connect Four by the lines that can still become four in a row. It plays a
-//! match of paired games against `rollout:400`, and self-play games that are written as a shard of records.
+//! A custom evaluator: it values positions of Connect Four by the lines that can still become four in a row. It plays a
+//! match of paired games against `rollout:400`, and then self-play games, which are written as a shard of records.
 //!
 //! `cargo run --release --example own_evaluator`
 
@@ -18,7 +18,8 @@ use petteia::search::function::Heuristic;
 use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 
-/// The value for the player to move, whose men are the first plane of the encoding; the second has the opponent's.
+/// The value for the player to move. The first plane of the encoding has this player's men; the second has the
+/// opponent's.
 fn value(state: &State) -> f32 {
     let (game, worth) = (ConnectFour, [0.0, 0.02, 0.08, 0.3]);
     let (mut planes, mut squares) = (Planes::new(game.shape()), vec![0.0; game.shape().input_len()]);
@@ -39,7 +40,8 @@ fn value(state: &State) -> f32 {
     value.tanh()
 }
 
-/// Plays this many games of each kind with this many simulations per action; writes those of self-play to `shard`.
+/// Plays a match and self-play, each of this many games with this many simulations per action. Writes the games of
+/// self-play to `shard`.
 ///
 /// # Errors
 /// If a match cannot be played, or the shard cannot be written.

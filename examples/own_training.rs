@@ -25,7 +25,7 @@ use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 use petteia::train::loss::{data, losses};
 
-/// A network from planes to policy logits and win, draw, loss.
+/// A network that maps planes to the logits of the policy and of win, draw, and loss.
 #[derive(Module, Debug)]
 struct Perceptron {
     hidden: [Linear; 2],
@@ -58,14 +58,14 @@ impl Perceptron {
 /// Trains for this many generations of this many games, and returns the match against `rollout:100`.
 ///
 /// # Errors
-/// If games cannot be played, or the network answers with numbers that are not finite.
+/// If games cannot be played, or the network returns numbers that are not finite.
 pub fn train(generations: usize, games: usize) -> Result<MatchResult> {
     let rules = Rules::<ConnectFour>::new(&GameOptions::default())?;
     let (game, identity, config) = (&rules.game, &rules.identity, &Config::new("connect-four"));
     let (mut network, mut optimizer) = (Perceptron::new(identity.shape), AdamWConfig::new().init());
     let mut window = Window::new(20_000, identity.shape);
     for number in 1..=generations {
-        // at first nothing is known, so random playouts teach more than an untrained network
+        // at first, random playouts teach more than an untrained network
         let mut evaluator: Box<dyn Evaluator<ConnectFour>> = match number {
             1 => Box::new(Rollout::new(game.clone())),
             _ => Box::new(network.evaluator(game)),

@@ -1,7 +1,7 @@
-//! Trains a network on existing data, without playing: on solved positions, to measure what self-play could reach
-//! with perfect data (the sets for training and for measuring must be made with different seeds), or on the newest
-//! `replay.window` positions of a run, to compare networks, learning rates and targets on the same games. Saves a
-//! checkpoint that `petteia accuracy` accepts.
+//! Trains a network on existing data, without playing. Solved positions show what self-play could reach with perfect
+//! data; the sets for training and for measuring must be made with different seeds. The newest `replay.window`
+//! positions of a run serve to compare networks, learning rates, and targets on the same games. Saves a checkpoint that
+//! `petteia accuracy` accepts.
 //!
 //! `cargo run --release --example supervised -- CONFIG SET-OR-RUN OUT STEPS [KEY=VALUE]...`
 
@@ -57,7 +57,7 @@ fn supervised(rules: &Opened, config: &Config, set: &Path, out: &Path, steps: us
     println!("{}", saved.path.display());
     Ok(())
 }
-/// Adds the run's shards, of which the window keeps the newest positions.
+/// Adds the positions of all of the run's shards to the window, which keeps the newest positions.
 fn fill_window(window: &mut Window, run: &Path, rules: &Opened, config: &Config) -> Result<()> {
     for (_, path) in store::list(run)? {
         let shard = store::read_samples(&path, rules, None)?;

@@ -6,8 +6,8 @@
     python3 examples/torch_train.py phage.safetensors phage.npz trained.safetensors --epochs 3
     petteia arena phage trained.safetensors:50 runs/phage:50
 
-The network has the layers of the export and begins with its weights, or anew with --anew. The newest tenth of the positions is only
-tested on. Requires Petteia's Python module (`pip install ./python`) and torch.
+The network has the layers of the export. It begins with the weights of the export or, with --anew, with random weights. The newest
+tenth of the positions is not trained on, only used for testing. Requires Petteia's Python module (`pip install ./python`) and torch.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import petteia.torch
 
 
 def begin_anew(network):
-    """Random weights in place of those that were loaded."""
+    """Replaces the loaded weights with random weights."""
     for name, tensor in network.state_dict().items():
         if name.endswith(".weight"):
             inputs = tensor[0].numel() if tensor.dim() == 4 else len(tensor)
@@ -31,7 +31,7 @@ def begin_anew(network):
 
 
 class Positions:
-    """The positions of an npz file of `petteia records convert`."""
+    """The positions in an npz file that `petteia records convert` wrote."""
 
     def __init__(self, path):
         self.arrays = dict(np.load(path))

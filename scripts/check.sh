@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # All checks that must pass before a change is merged: formatting, licenses of dependencies, the compiled GPU program, lints, the README's test
-# command, exports read by tract, and docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, exports in other runtimes, many
-# processes on object stores and under schedulers, the page in a browser (if one is installed), GPUs through Vulkan (if a driver is installed; a
-# software driver is enough), packages in minimal Debian roots (if mmdebstrap can make them), and the fused forward pass under AddressSanitizer
-# (if a nightly toolchain is installed).
+# command, exports read by tract, and docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, exports in other runtimes, runs
+# shared by many processes on object stores and under schedulers, the page in a browser (if one is installed), GPUs through Vulkan (if a driver is
+# installed; a software driver is enough), packages in minimal Debian roots (if mmdebstrap can make them), and the fused forward pass under
+# AddressSanitizer (if a nightly toolchain is installed).
 #
-# The tests check exports against ONNX Runtime with the Python in PETTEIA_PYTHON. If that is not set, this script creates an
-# environment under target/python, once, with the packages of scripts/check/requirements.txt.
+# The tests check exports against ONNX Runtime with the Python that PETTEIA_PYTHON names. If the variable is not set, this script
+# creates an environment under target/python, once, with the packages of scripts/check/requirements.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "${1:-}" = "--deep" ]; then export PETTEIA_DEEP=1; fi
@@ -67,7 +67,8 @@ check_new_crate() {
 # A program that does not train must not build any part of burn.
 without_burn() { ! cargo tree --locked --no-default-features --features web --prefix none | grep '^burn'; }
 
-# An environment for the Python module. uv downloads several packages at a time; PyTorch is installed without dependencies it never loads.
+# An environment for the Python module. uv downloads several packages at a time; PyTorch is installed without the dependencies that it
+# never loads.
 MODULE=$PWD/target/python-module
 install_module() {
     local wanted
@@ -82,7 +83,7 @@ install_module() {
     fi
 }
 
-# Installs the wheel, which is not optimized (that takes minutes), into an environment without anything else from this checkout.
+# Installs the wheel, which is not optimized because that takes minutes, into an environment without anything else from this checkout.
 build_module() {
     rm -rf "$MODULE/wheels" &&
         "$MODULE/bin/maturin" build --manifest-path python/Cargo.toml --profile quick --locked --quiet --out "$MODULE/wheels" &&
@@ -106,7 +107,7 @@ run_examples() {
         "$python" -c 'import nbformat, nbclient; nbclient.NotebookClient(nbformat.read("python/examples/tour.ipynb", 4)).execute()'
 }
 
-# The library without burn, for WebAssembly. Uses this toolchain's target if it is installed; otherwise Debian's rustc-web and
+# The library without burn, for WebAssembly. Uses this toolchain's target if it is installed; otherwise uses Debian's rustc-web and
 # cargo-web, which build the standard library from the sources in rust-web-src.
 has_wasm() { [ -d "$(rustc --print target-libdir --target wasm32-unknown-unknown)" ]; }
 has_debian_wasm() { [ -x /usr/bin/cargo ] && [ -d "$(/usr/bin/rustc --print sysroot)/lib/rustlib/src/rust/library" ]; }
@@ -158,7 +159,7 @@ fi
 step cargo clippy --release --locked --workspace --all-targets -- -D warnings
 step check_crate_size
 step cargo test --release --locked
-# uses the program built for the tests; not optimized, because that takes minutes for small networks
+# this uses the program built for the tests, which is not optimized, because optimizing takes minutes and the networks are small
 step cargo test --locked --profile quick --package check-onnx --package connect-four-set
 step cargo test --release --locked --package breakthrough
 step train_breakthrough

@@ -5,8 +5,8 @@
 
 use std::fmt::{self, Display};
 
-/// One of the 8 symmetries of a square board (or 4 of a rectangular one): first an optional transposition, then
-/// optional mirrorings.
+/// One of the 8 symmetries of a square board, or of the 4 symmetries of a rectangular one: an optional transposition,
+/// followed by optional mirrorings.
 ///
 /// ```
 /// use petteia::board::{Symmetry, parse_square, square_text};
@@ -19,9 +19,9 @@ use std::fmt::{self, Display};
 pub struct Symmetry {
     /// Whether rows and columns are exchanged first (square boards only).
     pub transpose: bool,
-    /// Whether the columns are mirrored (file a becomes the last one).
+    /// Whether the columns are mirrored (file a becomes the last file).
     pub mirror_columns: bool,
-    /// Whether the rows are mirrored (rank 1 becomes the last one).
+    /// Whether the rows are mirrored (rank 1 becomes the last rank).
     pub mirror_rows: bool,
 }
 
@@ -100,7 +100,7 @@ pub fn square_text(square: usize, width: usize) -> String {
 pub fn parse_square(text: &str, height: usize, width: usize) -> Option<usize> {
     let (&file, rank) = text.as_bytes().split_first()?;
     let column = file.checked_sub(b'a')? as usize;
-    // no signs and no leading zeros, so that printing a parsed square gives the same text
+    // signs and leading zeros are refused, so printing a parsed square gives the same text
     if rank.first().is_none_or(|c| !c.is_ascii_digit() || *c == b'0') {
         return None;
     }
@@ -139,8 +139,8 @@ pub fn ranks_text(height: usize, width: usize, letter: impl Fn(usize) -> Option<
     (0..height).rev().map(rank).collect::<Vec<_>>().join("/")
 }
 
-/// Parses what [`ranks_text`] writes: returns the content of each square, `None` if it is empty. Only the given
-/// `letters` are accepted.
+/// Parses what [`ranks_text`] writes, and returns the content of each square, which is `None` if the square is empty.
+/// Only the given `letters` are accepted.
 ///
 /// ```
 /// use petteia::board::{parse_ranks, ranks_text};
@@ -152,7 +152,7 @@ pub fn ranks_text(height: usize, width: usize, letter: impl Fn(usize) -> Option<
 /// ```
 ///
 /// # Errors
-/// If `text` is not such a board; the error says what is wrong and in which rank.
+/// If `text` is not such a board. The error says what is wrong and in which rank.
 pub fn parse_ranks(
     text: &str,
     height: usize,
@@ -195,7 +195,7 @@ pub fn parse_ranks(
     Ok(squares)
 }
 
-/// Parses a number up to `most` without signs or leading zeros, so that printing it gives the same text.
+/// Parses a number up to `most`. Signs and leading zeros are refused, so printing the number gives the same text.
 pub fn parse_count(text: &str, most: usize) -> Option<usize> {
     text.parse().ok().filter(|number: &usize| *number <= most && number.to_string() == text)
 }

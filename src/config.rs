@@ -57,7 +57,7 @@ const TOO_DEEP: &str = "too many brackets or dots: no setting is nested this dee
 
 macro_rules! seed {
     () => {
-        "Every random stream of the run is derived from this."
+        "Every random stream of the run is derived from this number."
     };
 }
 
@@ -293,8 +293,8 @@ impl Config {
     }
 
     /// Parses settings like [`Config::parse`], on top of the settings `self` of a run or of a game. Settings that
-    /// neither `source` nor `sets` names stay as they are, so a default that changed in another version does not
-    /// change a run.
+    /// neither `source` nor `sets` names stay as they are, so a run does not change if another version has a different
+    /// default.
     ///
     /// # Errors
     /// As for [`Config::parse`].
@@ -319,7 +319,7 @@ impl Config {
     /// Returns these settings, overridden by those in `over`, which must name the game.
     fn overlaid(&self, over: toml::Table) -> toml::Table {
         let mut table = toml::Table::try_from(self).expect("a config is always valid TOML");
-        // the options of a game mean nothing to another
+        // the options of one game mean nothing to another game
         table.remove("game");
         overlay(&mut table, over);
         table
@@ -441,8 +441,9 @@ pub fn show(source: &str, key: &str, says: &str) -> String {
     }
 }
 
-/// Returns the first line with more dots, or more brackets (including those before it), than any valid settings or
-/// file names have: nested tables, and brackets that toml skips after an error, would make toml overflow the stack.
+/// Returns the first line that has more dots than any valid settings or file names, or by whose end there are more
+/// brackets than in any of them. Nested tables, and brackets that toml skips after an error, would make toml overflow
+/// the stack.
 fn too_deep(source: &str) -> Option<Range<usize>> {
     let (mut begin, mut brackets) = (0, 0);
     source.split_inclusive('\n').find_map(|line| {
@@ -454,8 +455,8 @@ fn too_deep(source: &str) -> Option<Range<usize>> {
     })
 }
 
-/// Returns toml's message in words for people. It has a hint for a misspelled or misplaced key and for users looking
-/// for a key to select a device, or the reason why a key no longer exists.
+/// Returns toml's message in plain words. Adds a hint if a key is misspelled or misplaced or if the user was looking
+/// for the key that selects a device, and the reason if a key no longer exists.
 fn explained(error: &toml::de::Error) -> String {
     let text =
         RUST_WORDS.iter().fold(error.message().to_string(), |text, (rust, plain)| text.replace(rust, plain));

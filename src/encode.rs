@@ -1,8 +1,8 @@
-//! Encoded positions: a few words per plane that expand into the network's input.
+//! Encodes positions as a few words per plane, which expand into the network's input.
 //!
-//! A plane is a set of up to 400 squares, as bits, times one number. This keeps a record's position small in the replay
-//! window and makes symmetries permutations of bits. [`Planes::expand`] writes the `[planes, height, width]` floats
-//! that the network reads. Planes are from the point of view of the player to move.
+//! A plane is a set of up to 400 squares, stored as bits, and one number for these squares. This keeps a record's
+//! position small in the replay window and makes symmetries permutations of bits. [`Planes::expand`] writes the
+//! `[planes, height, width]` floats that the network reads. Planes are from the point of view of the player to move.
 
 use crate::board::Symmetry;
 use crate::random::mix;
@@ -16,8 +16,8 @@ pub struct Shape {
     pub height: usize,
     /// The number of columns of a plane.
     pub width: usize,
-    /// The number of policy logits: first as many whole planes of `height * width` as fit (action = plane * cells +
-    /// cell), then extra ones that belong to no square.
+    /// The number of policy logits: first as many whole planes of `height * width` logits as fit (action = plane *
+    /// cells + cell), then extra logits that belong to no square.
     pub actions: usize,
 }
 
@@ -165,7 +165,7 @@ pub struct Planes {
 }
 
 impl Planes {
-    /// Returns planes that hold NaN until they are written, so that a forgotten plane is noticed.
+    /// Returns planes that hold NaN until they are written, so a forgotten plane is noticed.
     ///
     /// # Panics
     /// If the board has more than [`MAX_CELLS`] squares.
@@ -203,7 +203,8 @@ impl Planes {
         );
         *value = 1.0_f32.to_bits().into();
         match words {
-            // the boards of most games need no loop, which would take as long as everything else here
+            // the boards of most games fit in few words and need no loop, which would take as long as the rest of this
+            // function
             [low] => *low = bits.word(0),
             [low, high] => [*low, *high] = [0, 1].map(|index| bits.word(index)),
             more => more.iter_mut().enumerate().for_each(|(index, word)| *word = bits.word(index)),

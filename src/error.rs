@@ -1,7 +1,7 @@
-//! The one error type of the library. Each message is written for people: what was wrong, where, and what to do about
-//! it. The binary prints it after `error: ` and exits with [`Error::exit_code`].
+//! The error type of the whole library. Each message is written for people and says what was wrong, where, and what to
+//! do about it. The binary prints it after `error: ` and exits with [`Error::exit_code`].
 //!
-//! Messages stay short however long the faulty text is: [`quoted`] truncates the text that it repeats, and
+//! Messages stay short, no matter how long the faulty text is: [`quoted`] truncates the text that it repeats, and
 //! [`shortened`] limits the number and the length of the lines.
 
 use std::borrow::Cow;
@@ -40,7 +40,7 @@ pub enum Error {
     /// The operating system reported an error.
     #[error("{}: {source}", shortened(place))]
     Io {
-        /// The path or other place where it happened.
+        /// The path or other place where the error occurred.
         place: String,
         /// The error that the system reported.
         source: std::io::Error,
@@ -48,10 +48,10 @@ pub enum Error {
     /// An external program violated the protocol; in a match this forfeits the game.
     #[error("the program that plays {0}")]
     Fault(Fault),
-    /// The user interrupted the work; what was finished is saved.
+    /// The user interrupted the work. Finished parts are saved.
     #[error("interrupted")]
     Interrupted,
-    /// An error that a different [`Input`] would resolve; each program has its own names for inputs.
+    /// An error that a different [`Input`] would resolve. Each program has its own names for inputs.
     #[error("{error}")]
     About {
         /// The input that the user can give or change.
@@ -71,13 +71,13 @@ pub enum Input {
     GameOptions,
     /// The folder of a run.
     RunFolder,
-    /// The settings of an existing run: other settings need another folder.
+    /// The settings of an existing run. Different settings need another folder.
     RunSettings,
     /// The settings of an existing run, which may be extended to this many generations.
     RunLength(usize),
-    /// Consent to resume a run without its missing files.
+    /// Permission to resume a run without its missing files.
     AcceptMissing,
-    /// The device of an existing run: only a copy of the run can continue on another one.
+    /// The device of an existing run. Only a copy of the run can continue on another device.
     RunDevice,
     /// The number of threads.
     Threads,
@@ -100,9 +100,9 @@ const LONGEST_QUOTE: usize = 120;
 const SPELLINGS: [(&str, &str); 5] =
     [("ph", "f"), ("2", "two"), ("3", "three"), ("4", "four"), ("5", "five")];
 
-/// Returns the message without the middle of very long lines and without the lines after the first hundred.
+/// Returns the message without the middle of very long lines, and without any lines after the first hundred.
 pub fn shortened(message: &str) -> Cow<'_, str> {
-    // a text never has more characters than bytes, so this is a quick check
+    // a text never has more characters than bytes, so this check is sufficient and quick
     if message.len() <= LONGEST_LINE {
         return Cow::Borrowed(message);
     }
@@ -123,7 +123,7 @@ pub fn quoted(text: &str) -> String {
     format!("`{}`", shown(text))
 }
 
-/// Returns a word of a command, quoted if a shell would read it otherwise.
+/// Returns a word of a command, quoted if a shell would not take it literally.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
     shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }
@@ -136,14 +136,14 @@ pub fn shown(text: &str) -> String {
     cut(text, LONGEST_QUOTE).chars().map(escape).collect()
 }
 
-/// Returns `; did you mean ...?` with the name in `names` that a user most likely meant by `text`; empty if none is
-/// close.
+/// Returns `; did you mean ...?` with the name in `names` that a user most likely meant by `text`, or an empty text if
+/// no name is close.
 pub fn did_you_mean<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(text, names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// Returns the name in `names` that a user most likely meant by `text`: the first of the closest ones; `None` if none
-/// is close.
+/// Returns the name in `names` that a user most likely meant by `text`, which is the first of the closest names, or
+/// `None` if no name is close.
 pub fn nearest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let sound =
@@ -164,8 +164,8 @@ pub fn nearest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     close.min_by_key(|(errors, _)| *errors).map(|(_, name)| name)
 }
 
-/// Returns the text or, if it is longer, `limit` characters of it: two thirds from the beginning, the rest from the
-/// end.
+/// Returns the text or, if it is longer than `limit` characters, `limit` of them: two thirds from the beginning and the
+/// rest from the end.
 fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     if text.len() <= limit || text.chars().count() <= limit {
         return Cow::Borrowed(text);
@@ -201,19 +201,19 @@ impl Error {
         move |source| Error::Io { place, source }
     }
 
-    /// Returns the error for a text that is not a position of a game, which says what is wrong with it and how to write
-    /// one.
+    /// Returns the error for a text that is not a position of a game. It says what is wrong with the text and how to
+    /// write a position.
     pub fn position(game: &str, text: &str, what: &str, hint: &str) -> Error {
         let what = cut(what, 2 * LONGEST_QUOTE);
         Error::Position(format!("{game} position {}: {what}; {hint}", quoted(text)))
     }
 
-    /// Notes that a different `input` would resolve the error.
+    /// Adds to the error that a different `input` would resolve it.
     pub fn about(self, input: Input) -> Error {
         Error::About { input, error: Box::new(self) }
     }
 
-    /// Replaces the message; system errors, faults and interruptions are returned unchanged.
+    /// Replaces the message. System errors, faults, and interruptions are returned unchanged.
     pub fn reworded(self, text: String) -> Error {
         match self {
             Error::Config(_) => Error::Config(text),

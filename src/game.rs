@@ -1,9 +1,9 @@
 //! The contract between the rules of a game and everything else.
 //!
 //! A [`Game`] is the rules of one variant as a value; its `State` is a position. Rules know nothing about search,
-//! networks, or files. Players need not alternate: ask [`Game::to_move`]. An [`Action`] is its own policy index, seen
-//! from the point of view of the player to move, as the planes are, so the network's output needs no translation. Text
-//! appears only at the edge.
+//! networks, or files. Players need not alternate: ask [`Game::to_move`]. An [`Action`] is its own policy index.
+//! Actions and planes are from the point of view of the player to move, so the network's output needs no translation.
+//! Text is used only for input and output.
 
 mod identity;
 mod perft;
@@ -142,8 +142,7 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// A position: small, cheap to clone, without heap allocations.
     type State: Clone + Eq + Debug + Send + Sync;
 
-    /// Returns what the game is called and what its board looks like, which are the same in every position of this
-    /// variant.
+    /// Returns what the game is called and what its board looks like. It is the same in every position of this variant.
     fn about(&self) -> &About;
     /// Returns the numbers of planes, rows, columns, and actions.
     fn shape(&self) -> Shape;
@@ -177,16 +176,17 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// Returns a hash of everything that future play depends on, for evaluation caches and transpositions.
     ///
     /// Equal states have equal keys. States with the same key have the same player to move, planes, legal actions, and
-    /// outcome. Except for what is left out below, so do the states that the same actions lead to. Limits and
-    /// repetitions would separate positions that are otherwise the same, so each game states which of these it uses:
+    /// outcome. The same is true of the states that the same actions lead to, except for what the key leaves out as
+    /// described below. Limits and repetitions would separate positions that are otherwise the same, so each game
+    /// states which of these rules it follows:
     ///
     /// - A counter whose limit will bind (plies since a capture, plies of the game) is part of the key as it is. Lines
     ///   that transpose have the same length, so nothing is lost, and no cycle can arise.
     /// - The counter of a limit that is only a safety net is part of the key only from the ply where the limit comes
     ///   near.
-    /// - Of a list of earlier positions, only what can matter in the next few plies is part of the key (how often this
-    ///   position occurred, and the positions that end the game if they occur once more), because the whole list
-    ///   differs whenever the order of the actions differed.
+    /// - A list of earlier positions is not part of the key as a whole, because it differs whenever the order of the
+    ///   actions differed. The key has only what can matter in the next few plies: how often this position occurred,
+    ///   and the positions that end the game if they occur once more.
     fn key(&self, state: &Self::State) -> u64;
 
     /// Plays an action if it is legal; otherwise leaves the state unchanged.
@@ -210,10 +210,10 @@ pub trait Game: Clone + Send + Sync + 'static {
         legal
     }
 
-    // Words: the texts that people and programs write and read.
+    // Text: what people and programs write and read.
 
-    /// Returns whether the rules themselves let the players settle who plays which side (a swap rule, an offer), so
-    /// that no one else needs to propose it.
+    /// Returns whether the rules themselves let the players settle who plays which side, by a swap rule or an offer. If
+    /// so, programs need not propose a swap.
     fn has_offer(&self) -> bool {
         false
     }
@@ -235,8 +235,9 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// Returns the action as text, in the board's own coordinates. The text has at least one character and no spaces,
     /// because protocols and commands separate actions by spaces.
     fn action_text(&self, state: &Self::State, action: Action) -> String;
-    /// Returns a legal action in words, as on a button ("White begins"), if its text is a code that only readers of the
-    /// rules know. For an action on one square, the words end with " on " and the name of the square.
+    /// Returns a legal action in words, as on a button ("White begins"), if its text is a code that only people who
+    /// have read the rules understand. For an action on one square, the words end with " on " and the name of the
+    /// square.
     fn action_words(&self, _state: &Self::State, _action: Action) -> Option<String> {
         None
     }
@@ -309,7 +310,7 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn map_action(&self, _symmetry: Symmetry, action: Action) -> Action {
         action
     }
-    /// Returns the symmetry by which [`Game::encode`] and actions turn the board for the second player, relative to the
+    /// Returns the symmetry that [`Game::encode`] and actions apply to the board for the second player, relative to the
     /// first. It is its own inverse, and it is the identity if both see the same board. [`Game::map_action`] must
     /// accept it, even if it is not among the symmetries of the rules. It is used by `net.reply_policy`, which shows a
     /// player the other player's actions, and by [`crate::conformance::check`], which compares the squares and texts of
@@ -328,7 +329,7 @@ pub trait Game: Clone + Send + Sync + 'static {
     ///
     /// Every piece, reserve, and counter of one player becomes the other's, and the other player is to move. If the
     /// planes and actions of the second player are turned, the board is turned in the same way. Everything else stays,
-    /// including counts of plies. The player to move then sees what the player to move saw before:
+    /// including counts of plies. The player to move then sees what the opponent saw before the exchange:
     ///
     /// - the legal actions are the same numbers, and playing one of them leads to the exchanged form of the position
     ///   that it led to before;
@@ -345,12 +346,13 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
 }
 
-/// The variants of a game written in Rust: how an id and options become its rules. [`games!`](crate::games!) uses it to
-/// register games; a game that is made in another way, such as from a [text](crate::text_game), does not need it.
+/// The variants of a game written in Rust, and how its rules are made from an id and options. [`games!`](crate::games!)
+/// uses this trait to register games. A game that is made in another way, such as from a [text](crate::text_game), does
+/// not need it.
 pub trait Variants: Game {
     /// The id of the plain game, lowercase with hyphens, as in [`About::name`].
     const NAME: &'static str;
-    /// The variants, the default first; the id is `NAME` for `""`, otherwise `NAME-variant`.
+    /// The variants, the default first. The id is `NAME` for the variant `""` and `NAME-variant` for the others.
     const VARIANTS: &'static [&'static str] = &[""];
 
     /// Returns the rules for these options.

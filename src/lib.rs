@@ -2,7 +2,7 @@
 //! self-play, training, matches, and exported bots, on a plain CPU.
 //!
 //! The `petteia` program is a thin layer over this library; [`cli::main`] makes the same program for your own games.
-//! The library never prints: it returns values and tells an observer what happens.
+//! The library never prints. It returns values and reports events to an observer.
 //!
 //! # Rules
 //!
@@ -91,20 +91,21 @@
 //!   [`config`] (every setting with its range and default), [`random`]
 //! - Games: [`board`], [`encode`], [`game`] (the contract), [`session`], [`conformance`] (the test of a game),
 //!   [`text_game`] (rules as text)
-//! - Learning: [`solve`], [`search`], [`net`], [`replay`], [`notation`] (games that people wrote down), [`selfplay`],
+//! - Learning: [`solve`], [`search`], [`net`], [`replay`], [`notation`] (recorded games from files), [`selfplay`],
 //!   [`train`], [`checkpoint`], [`arena`]
-//! - The door: [`any`] (a game whose type is not known), [`registry`] (from a name to a game), [`games`](mod@games)
-//! - Using it: [`run`], [`cli::main`]
+//! - Opening games: [`any`] (games whose type is not known at compile time), [`registry`] (finds a game by its name),
+//!   [`games`](mod@games)
+//! - Programs: [`run`], [`cli::main`]
 //!
-//! All other modules are internal: this reference leaves them out, and they may change in any release.
-// the parts that a program can leave out share code that only they use
+//! All other modules are internal. This reference does not list them, and they may change in any release.
+// code that only optional parts use is unused if a program leaves these parts out
 #![cfg_attr(not(all(feature = "train", feature = "cli", feature = "web")), allow(dead_code, unused_imports))]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
 
-/// Implements `Debug` for a type that is too large to print, or that holds something that cannot be printed, by some of
-/// its fields.
+/// Implements `Debug` with some of the fields of a type that is too large to print or has fields that cannot be
+/// printed.
 macro_rules! debug_fields {
     ($Type:ident $(<$G:ident: $Bound:ident>)?, $($field:ident),*) => {
         impl $(<$G: $Bound>)? std::fmt::Debug for $Type $(<$G>)? {

@@ -1,10 +1,10 @@
-//! The rules of a game for the people who play it: running text with drawn examples.
+//! The rules of a game for the people who play it, as running text with drawn examples.
 //!
 //! Input: [`Game::manual`], one text for each variant. Output: [`Block`]s, which the terminal and the pages of
 //! `docs/games` show, each in its own way. In the text, blocks are separated by empty lines. `# ` begins a heading, and
 //! `- ` begins an item of a list. A block that begins with `position: ` is an example: `start` or the text of a
-//! position, then optionally a line `actions: ` with actions that are played from there, then the caption. Everything
-//! else is a paragraph. [`brief`] is for readers who want to begin at once.
+//! position, then optionally a line that begins with `actions: ` and lists actions that are played from there, and then
+//! the caption. All other blocks are paragraphs. [`brief`] is for readers who want to begin at once.
 
 use crate::error::{Error, Result};
 use crate::game::Game;
@@ -30,7 +30,7 @@ pub enum Block<S> {
 }
 
 /// Returns the rules of a game in brief, from [`Game::brief`]. The first line says what the game is about and how it is
-/// won, which distinguishes it in a list of games; the next ones say what a player can do and what else there is to
+/// won, which distinguishes it in a list of games. The next lines say what a player can do and what else there is to
 /// know. For a game without such lines, the summary is the only line.
 pub fn brief<G: Game>(game: &G) -> Vec<String> {
     game.brief().lines().map(str::trim).filter(|line| !line.is_empty()).map(String::from).collect()

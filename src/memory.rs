@@ -1,8 +1,8 @@
-//! Checks whether settings fit into the memory of this machine: computes a lower bound on the bytes that they need and
-//! returns an error if the machine has less.
+//! Checks whether settings fit into the memory of this machine. It computes a lower bound on the bytes that they need
+//! and returns an error if the machine has less.
 //!
-//! Only memory that is certain to be needed is counted, and an eighth of the machine's memory is left for everything
-//! else.
+//! Only memory that is certain to be needed is counted, and an eighth of the machine's memory is reserved for
+//! everything else.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ const MEBIBYTE: u64 = 1 << 20;
 /// The number of bytes of each number in the network.
 const NUMBER: u64 = 4;
 
-/// Rejects settings that need more memory than there is, for a run with this many threads.
+/// Rejects settings that, in a run with this many threads, need more memory than is available.
 pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
     let settings = &config.selfplay;
     // in bulk mode, shards are played one after another
@@ -34,8 +34,8 @@ pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
     })
 }
 
-/// Rejects evaluation caches of `mebibytes` each for `shards` shards in flight if they exceed the memory; `name` is the
-/// setting.
+/// Rejects evaluation caches of `mebibytes` each for `shards` shards in flight if they exceed the memory. `name` is the
+/// name of the setting.
 pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
     let need = (mebibytes as u64).saturating_mul(MEBIBYTE).saturating_mul(shards as u64);
     let fitting = fits(need, &format!("a smaller {name} or fewer threads"), || {
@@ -51,8 +51,9 @@ pub fn check_batch(games: usize, bytes: usize) -> Result<()> {
     fits(need, "fewer games", || format!("a batch of {games} games"))
 }
 
-/// Returns a lower bound on the bytes that a training step needs: the output of every layer of the tower, which is kept
-/// for the gradient, and the weights with their gradients, two moments, and their average if there is one.
+/// Returns a lower bound on the bytes that a training step needs. It counts the output of every layer of the tower,
+/// which is kept for the gradient, and the weights with their gradients, two moments, and their average, if there is
+/// one.
 fn training(config: &Config, shape: Shape) -> u64 {
     let [batch, filters, blocks] = [config.train.batch, config.net.filters, config.net.blocks];
     let layers = 2 * blocks as u64 + 1;
@@ -80,8 +81,8 @@ fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
 }
 
-/// Returns the most memory that this process can have, in bytes, if the system reports it (Linux): the least of the
-/// machine's memory, the limit of the process's container, and the process's own limit.
+/// Returns the largest amount of memory that this process can have, in bytes, if the system reports it (Linux). It is
+/// the minimum of the machine's memory, the limit of the process's container, and the process's own limit.
 fn limit() -> Option<u64> {
     let text = |path: &str| storage::read_text(Path::new(path), "a table of the kernel").ok();
     let machine =
@@ -96,7 +97,7 @@ fn row(table: &str, name: &str) -> Option<u64> {
     table.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns the lowest limit among the process's control group and its parents, in the tree at `root`.
+/// Returns the lowest limit of the process's control group and its parents, in the tree at `root`.
 fn group_limit(groups: &str, root: &Path) -> Option<u64> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
     let text = |folder: &Path| storage::read_text(&folder.join("memory.max"), "a limit").ok();

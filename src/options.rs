@@ -6,18 +6,18 @@ use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
 
-/// The switches of a game as a user wrote them (`[game]` of a config without `id`).
+/// The options of a game as a user wrote them: the section `[game]` of a config, without `id`.
 pub type Settings = BTreeMap<String, toml::Value>;
 
 /// The option that has the rules of a [text game](crate::text_game): the whole text or, in records, [`TEXT_HASH`] and a
 /// checksum.
 pub const TEXT: &str = "text";
-/// The prefix of the name of a text that is not written out; the text's SHA-256 follows it.
+/// The prefix of the name of a text that is not written out. The SHA-256 checksum of the text follows it.
 pub const TEXT_HASH: &str = "sha256:";
 
-/// The input of [`Variants::new`](crate::game::Variants::new): a variant and the user's switches.
+/// The input of [`Variants::new`](crate::game::Variants::new): a variant and the options that the user set.
 ///
-/// A game reads its switches and states which ones it knows:
+/// A game reads its options and states which ones it knows:
 ///
 /// ```
 /// use petteia::game::GameOptions;
@@ -34,7 +34,7 @@ pub const TEXT_HASH: &str = "sha256:";
 pub struct GameOptions {
     /// The variant: the part of the id after the name, empty for the plain game.
     pub variant: String,
-    /// The switches by name; a game rejects unknown ones.
+    /// The values of the options by name. A game rejects unknown options.
     pub settings: Settings,
 }
 
@@ -98,10 +98,10 @@ impl GameOption {
 }
 
 impl GameOptions {
-    /// Rejects switches that are not in `known`.
+    /// Rejects options that are not in `known`.
     ///
     /// # Errors
-    /// If a switch is not in `known`.
+    /// If an option is not in `known`.
     pub fn expect_settings(&self, game: &str, known: &[&str]) -> Result<()> {
         match self.settings.keys().find(|key| !known.contains(&key.as_str())) {
             None => Ok(()),
@@ -115,7 +115,7 @@ impl GameOptions {
         }
     }
 
-    /// Returns the value of a switch that is `true` or `false`.
+    /// Returns the value of an option that is `true` or `false`.
     ///
     /// # Errors
     /// If the value is neither `true` nor `false`.
@@ -127,7 +127,7 @@ impl GameOptions {
         }
     }
 
-    /// Returns the value of a switch that is a whole number in `permitted`.
+    /// Returns the value of an option that is a whole number in `permitted`.
     ///
     /// # Errors
     /// If the value is not a whole number in `permitted`.
@@ -142,7 +142,7 @@ impl GameOptions {
         }
     }
 
-    /// Returns the index of the one of `known` that a switch names; the first is the default.
+    /// Returns the index, in `known`, of the value of an option. The first value is the default.
     ///
     /// # Errors
     /// If the value is not in `known`.

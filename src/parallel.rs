@@ -1,7 +1,8 @@
-//! Distributes work over all cores, behind plain function pointers, so that this code is compiled once instead of once
-//! for each game and closure.
+//! Distributes work over all cores. It takes plain function pointers, so this code is compiled once instead of once for
+//! each game and closure.
 //!
-//! The work itself is generic and fast; distributing it over threads is not worth a copy for each type.
+//! Only the work itself is generic, because it must be fast; code that distributes it over threads need not have a copy
+//! for each type.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 
-/// Calls `work` for 0, 1 ... `count` - 1, in no particular order; stops early at the first error.
+/// Calls `work` for 0, 1 ... `count` - 1, in no particular order, and stops early at the first error.
 ///
 /// # Errors
 /// The first error that `work` returns.
@@ -17,7 +18,7 @@ pub fn each(count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result
     (0..count).into_par_iter().with_max_len(1).try_for_each(work)
 }
 
-/// Returns the results of `work` for 0, 1 ... `count` - 1, in this order; stops early at the first error.
+/// Returns the results of `work` for 0, 1 ... `count` - 1, in this order, and stops early at the first error.
 ///
 /// # Errors
 /// The first error that `work` returns.
@@ -30,16 +31,17 @@ pub fn both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send))
     rayon::join(first, second);
 }
 
-/// Runs `work` on one of the pool's threads. Use it for work that is split into small parts: from outside the pool,
-/// each split would wait until a thread wakes up.
+/// Runs `work` on one of the pool's threads. Use it for work that is split into small parts: outside the pool, each
+/// split would have to wait for a thread to wake up.
 pub fn inside(work: &mut (dyn FnMut() + Send)) {
     rayon::scope(|_| work());
 }
 
-/// Returns the CPU time so far of the threads that work for the caller: those of its pool and, if it is not one of
-/// them, its own. Returns `None` if the system has no clock for threads.
+/// Returns the CPU time so far of the threads that work for the caller: the threads of its pool and, if it is not one
+/// of them, the calling thread. Returns `None` if the system has no clock for threads.
 ///
-/// Other work in the same pool counts, too. Call it between pieces of work, because it waits until each thread is free.
+/// Other work in the same pool counts, too. Call this function between pieces of work, because it waits until each
+/// thread is free.
 pub fn cpu_time() -> Option<Duration> {
     let own = match rayon::current_thread_index() {
         Some(_) => Duration::ZERO,
@@ -48,7 +50,7 @@ pub fn cpu_time() -> Option<Duration> {
     rayon::broadcast(|_| of_this_thread()).into_iter().try_fold(own, |sum, time| Some(sum + time?))
 }
 
-/// Returns the CPU time of this process since it began; `None` if the system has no clock for processes.
+/// Returns the CPU time of this process since it began, or `None` if the system has no clock for processes.
 pub fn cpu_time_of_process() -> Option<Duration> {
     #[cfg(any(unix, windows))]
     {

@@ -1,7 +1,7 @@
-//! The running program: its name in manifests, exports, protocols and messages.
+//! The running program, whose name appears in manifests, exports, protocols, and messages.
 //!
-//! A program with its own games declares itself at startup (`cli::main` does this). If only the library is used, the
-//! program appears as petteia.
+//! A program with its own games declares itself at startup, as `cli::main` does. If only the library is used, the name
+//! is `petteia`.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ static PROGRAM: OnceLock<Program> = OnceLock::new();
 
 const PETTEIA: Program = crate::program!();
 
-/// The name and version of a program; [`program!`](crate::program!) fills in those of the calling crate.
+/// The name and version of a program. [`program!`](crate::program!) fills in those of the calling crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The command that a user types.
@@ -63,7 +63,7 @@ impl Program {
     }
 }
 
-/// Writes the name and version, followed by Petteia's for other programs: `petteia 0.1.0`, `kayles 1.2.0 (petteia
+/// Writes the name and version and, for other programs, also those of Petteia: `petteia 0.1.0`, `kayles 1.2.0 (petteia
 /// 0.1.0)`.
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {

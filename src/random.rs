@@ -1,5 +1,5 @@
-//! Named random streams: every stream is a function of the run's seed and a list of numbers (purpose, generation, game
-//! ...), and never depends on threads or time.
+//! Named random streams. Every stream is a function of the run's seed and a list of numbers (purpose, generation, game,
+//! and so on), and never depends on threads or time.
 
 use rand::{RngExt, SeedableRng};
 
@@ -50,8 +50,7 @@ pub fn stream(seed: u64, purpose: Purpose, numbers: &[u64]) -> Random {
     Random::seed_from_u64(state)
 }
 
-/// Returns `x` mixed by the finalizer of SplitMix64, a bijection that mixes all bits (position
-/// hashes use it, too).
+/// Returns `x` mixed by the finalizer of SplitMix64, a bijection that mixes all bits. Position hashes use it, too.
 pub const fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

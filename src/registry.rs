@@ -1,8 +1,8 @@
 //! Opens a game by its id.
 //!
 //! A [`Registry`] is a list of types of games, made by [`games!`](crate::games!). It opens games [behind a
-//! pointer](crate::any). Petteia's own registry is [`Games`](crate::games::Games); a program with other games has
-//! another one. A [`Catalog`] is a registry as a value, which is passed to all commands.
+//! pointer](crate::any). Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its
+//! own registry. A [`Catalog`] is a registry as a value, which is passed to all commands.
 
 use crate::any::{AnyGame, Opened};
 use crate::error::{Error, Result, did_you_mean, quoted};
@@ -69,13 +69,13 @@ impl Catalog {
         (self.ids)()
     }
 
-    /// Opens the game `id` with these options and with what the program carries for it. With the option [`TEXT`], the
-    /// game is the [text game](crate::text_game) of this text, whatever the registry has. Without it, the game is the
-    /// one in the registry or, if there is none, the shipped text of this name. Records name a text by its checksum,
-    /// which is enough if the program carries the text.
+    /// Opens the game `id` with these options and with the files that the program carries for it. With the option
+    /// [`TEXT`], the game is the [text game](crate::text_game) of this text, even if the registry has a game with this
+    /// id. Without it, the game is the one in the registry or, if there is none, the shipped text with this name.
+    /// Records name a text by its checksum, which is enough if the program carries the text.
     ///
     /// # Errors
-    /// As for [`Registry::open`], and if something is wrong with the text.
+    /// As for [`Registry::open`], and if the text has a problem.
     pub fn open(&self, id: &str, settings: &Settings) -> Result<Opened> {
         if let Some(text) = settings.get(TEXT) {
             let carried =
@@ -110,7 +110,7 @@ impl Catalog {
         (self.shipped)().iter().filter(|file| file.name() == name).find_map(Shipped::rules)
     }
 
-    /// Returns the rules with this checksum, as records name them, that the program carries as a text.
+    /// Returns the rules that the program carries as a text and that have this checksum, by which records name them.
     fn named(&self, name: &str) -> Option<&'static str> {
         (self.shipped)().iter().filter_map(Shipped::rules).find(|text| text_name(text) == name)
     }
@@ -125,7 +125,7 @@ impl Catalog {
         (self.shipped)().iter().filter(|file| file.name() == name).find_map(Shipped::config)
     }
 
-    /// Returns what the program carries for the game `id`.
+    /// Returns the files that the program carries for the game `id`.
     pub fn shipped_for(&self, id: &str) -> ShippedForGame {
         let find = |is_wanted: fn(&Shipped) -> bool| {
             (self.shipped)().iter().find(|file| file.name() == id && is_wanted(file)).cloned()
@@ -228,7 +228,7 @@ fn of_text(id: &str, settings: &Settings) -> Result<Opened> {
 }
 
 /// Returns the [text game](crate::text_game) on a board of this width and height, if its text has an option `size`, or
-/// options `width` and `height`, that can set them.
+/// the options `width` and `height`, and permits these values.
 pub fn resized(identity: &GameIdentity, width: usize, height: usize) -> Option<AnyGame> {
     if !identity.options.contains_key(TEXT) {
         return None;
@@ -252,8 +252,8 @@ pub fn unknown(id: &str, ids: &[String]) -> Error {
     Error::Config(format!("unknown game {}{hint} (games here: {})", quoted(id), ids.join(", ")))
 }
 
-/// Rejects a registry in which two games have the same id, because only the first could ever be opened, and a registry
-/// that ships a file that has no use, such as one that is neither a config nor the agent of a game.
+/// Rejects a registry in which two games have the same id, because only the first could ever be opened. Also rejects a
+/// registry that ships a file without a use, such as a file that is neither a config nor the agent of a game.
 ///
 /// # Errors
 /// If an id occurs twice or is not lowercase with hyphens, or if a file has no use.

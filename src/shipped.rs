@@ -1,17 +1,16 @@
-//! The files that a program carries for its games, compiled in: configs to train with and trained agents to play
-//! against.
+//! The files that are compiled into a program for its games: configs to train with and trained agents to play against.
 //!
-//! Input: files of the program's source, listed once, in its registry ([`games!`](crate::games!)). Output: a config by
-//! its name and the agent of a game by the game's id.
+//! Input: files of the program's source, which its registry ([`games!`](crate::games!)) lists. Output: a config, found
+//! by its name, and the agent of a game, found by the game's id.
 
 use std::borrow::Cow;
 use std::fmt::{self, Debug, Formatter};
 
 /// A file that is compiled into a program.
 ///
-/// A config has the extension `toml` and any name; if the name is the id of a game, it is the config of this game. A
-/// trained agent, as written by `petteia export`, has the extension `safetensors` and is named after the id of its
-/// game. The [levels](crate::arena::levels) of a game have the extension `levels` and are named in the same way.
+/// A config has the extension `toml` and any name. If the name is the id of a game, the file is the config of this
+/// game. A trained agent, as written by `petteia export`, has the extension `safetensors` and is named after the id of
+/// its game. The [levels](crate::arena::levels) of a game have the extension `levels` and are named in the same way.
 ///
 /// ```
 /// use petteia::shipped::Shipped;
@@ -29,7 +28,7 @@ pub struct Shipped {
 }
 
 impl Shipped {
-    /// Makes a file of the program from its path and contents.
+    /// Makes a shipped file from its path and contents.
     pub const fn new(path: &'static str, bytes: &'static [u8]) -> Shipped {
         Shipped { path: Cow::Borrowed(path), bytes: Cow::Borrowed(bytes) }
     }
@@ -45,7 +44,7 @@ impl Shipped {
         std::str::from_utf8(&self.bytes).ok().filter(|_| self.path.ends_with(".toml"))
     }
 
-    /// Returns the text, if the file has the rules of a [text game](crate::text_game).
+    /// Returns the text, if the file contains the rules of a [text game](crate::text_game).
     pub fn rules(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok().filter(|_| self.path.ends_with(".game"))
     }
@@ -55,7 +54,7 @@ impl Shipped {
         self.path.ends_with(".safetensors")
     }
 
-    /// Returns whether the file has the levels of a game.
+    /// Returns whether the file contains the levels of a game.
     pub fn is_levels(&self) -> bool {
         self.path.ends_with(".levels")
     }
@@ -66,7 +65,7 @@ impl Shipped {
 pub struct ShippedForGame {
     /// The trained agent.
     pub agent: Option<Shipped>,
-    /// The agents of its levels.
+    /// The agents for the levels of the game.
     pub levels: Option<Shipped>,
 }
 

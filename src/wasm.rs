@@ -1,9 +1,9 @@
-//! The program in a single-file page, as WebAssembly: functions with plain numbers as types, for
+//! The program in a single-file page, as WebAssembly: functions of plain numbers that call
 //! [`page::engine`](crate::page::engine).
 //!
 //! The caller (`page/file/answering.js`) requests space ([`petteia_take`]), writes the bytes of a request there, and
-//! has it answered ([`petteia_open`], [`petteia_ask`]). The answer is a JSON object, `{"ok": ...}`, `{"later": true}`,
-//! or `{"error": "for people"}`, whose bytes are at [`petteia_answer`].
+//! asks for the answer ([`petteia_open`], [`petteia_ask`]). The answer is a JSON object, `{"ok": ...}`, `{"later":
+//! true}`, or `{"error": "for people"}`, whose bytes are at [`petteia_answer`].
 
 #![allow(unsafe_code)]
 
@@ -34,8 +34,8 @@ pub extern "C" fn petteia_take(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Opens the game of a file. The request is the file's contents as JSON, `contents` bytes long, then the weights of its
-/// agent, if it has one. Returns the length of the answer.
+/// Opens the game of a file. The request is the file's contents as JSON, `contents` bytes long, followed by the weights
+/// of its agent, if it has one. Returns the length of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn petteia_open(contents: usize) -> usize {
     DOOR.with_borrow_mut(|door| {
@@ -54,11 +54,12 @@ pub extern "C" fn petteia_open(contents: usize) -> usize {
 }
 
 fn opened(contents: &[u8], agent: Option<Vec<u8>>) -> Result<Engine> {
-    // a file brings its own contents in place of what a program carries for its games
+    // a file has its own contents, which replace the files that a program carries for its games
     Engine::new(Catalog::bare::<Games>(), Contents::parse(contents)?, agent)
 }
 
-/// Answers a request, which is its path, `path` bytes long, and then its body. Returns the length of the answer.
+/// Answers a request, which consists of its path, `path` bytes long, followed by its body. Returns the length of the
+/// answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn petteia_ask(path: usize) -> usize {
     DOOR.with_borrow_mut(|door| {

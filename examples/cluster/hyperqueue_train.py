@@ -1,9 +1,9 @@
-"""Trains one run on HyperQueue (`pip install hyperqueue`): a learner and workers as tasks, started again if they end.
+"""Trains one run on HyperQueue (`pip install hyperqueue`): a learner and workers as tasks that are restarted if they end early.
 
     python examples/cluster/hyperqueue_train.py phage --run s3://bucket/phage --workers 8
 
-Without --server, a server and a worker of HyperQueue are started on this machine and end with the run. HyperQueue's
-server may be lost at any time: the run is in its folder or object store, and the same command goes on with it.
+Without --server, the script starts a server and a worker of HyperQueue on this machine, which end with the run. HyperQueue's
+server may be lost at any time: the run is in its folder or object store, and the same command continues it.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import argparse
 from hyperqueue import Client, Job, LocalCluster
 from hyperqueue.cluster import WorkerConfig
 
-# exit codes other than 0 (done) and 2 (it can never help) may be tried again
+# restart the program after any exit code except 0 (done) and 2 (a restart cannot help)
 AGAIN = '"$@"; code=$?; while [ $code -ne 0 ] && [ $code -ne 2 ]; do sleep 1; "$@"; code=$?; done; exit $code'
 
 
@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--run", required=True)
     parser.add_argument("--workers", type=int, required=True)
     parser.add_argument("--petteia", default="petteia", help="the program, on every node")
-    parser.add_argument("--server", help="the folder of a server that runs")
+    parser.add_argument("--server", help="the folder of a running server")
     args = parser.parse_args()
     if args.server:
         return submit(Client(args.server), args)

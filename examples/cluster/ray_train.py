@@ -3,11 +3,11 @@
     python examples/cluster/ray_train.py phage --run s3://bucket/phage --workers 8
     ray job submit --working-dir . -- python examples/cluster/ray_train.py phage --run s3://bucket/phage --workers 8
 
-Ray places the tasks on its nodes, starts them again when a node or a process is lost, and asks its autoscaler for nodes
-as long as there are tasks that have no place. Nothing is kept here: the run is in its folder or object store, so this
-script may be ended and started again, too. On several machines the run must be where all of them can reach it, and the
-program installed on each (or named by --petteia). Variables of the environment that begin with AWS_, GOOGLE_ or AZURE_
-are passed on. The tasks, their states and their output are on Ray's dashboard under their names.
+Ray places the tasks on its nodes, restarts them when a node or a process is lost, and asks its autoscaler for nodes as long
+as there are tasks without a place. This script keeps nothing itself: the run is in its folder or object store, so the script
+can also be stopped and started again. If you use several machines, all of them must be able to reach the run, and the program
+must be installed on each (or named with --petteia). Environment variables whose names begin with AWS_, GOOGLE_, or AZURE_ are
+passed on to the tasks. Ray's dashboard shows the tasks, their states, and their output under their names.
 """
 
 import argparse
@@ -28,22 +28,22 @@ PASSED_ON = ("AWS_", "GOOGLE_", "AZURE_")
 
 
 class TryAgain(Exception):
-    """The process ended before the run did."""
+    """The process ended before the run was finished."""
 
 
 class NeverAgain(Exception):
-    """The process can never help: its message says why."""
+    """A restart cannot help; the message says why."""
 
 
 def die_with_parent():
-    """The program ends when Ray ends the process that started it, even if a node is lost."""
+    """Makes the program end when the process that started it ends, even if Ray ends that process because a node is lost."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
-# the pause before the next attempt grows with Ray's own count of them
+# Ray counts the attempts itself and makes the pause between them longer and longer
 @ray.remote(max_retries=-1, retry_exceptions=[TryAgain], scheduling_strategy="SPREAD")
 def run_program(petteia, arguments):
-    """Runs the program until it ends, and passes on what it prints."""
+    """Runs the program until it ends, and prints its output."""
     program = shutil.which(petteia) or petteia
     with subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           preexec_fn=die_with_parent) as process:
@@ -53,7 +53,7 @@ def run_program(petteia, arguments):
                 last = line.strip() or last
                 print(line, end="", flush=True)
         except BaseException:
-            # cancelled: the program may finish what it is at, within its grace period
+            # the task was canceled: the program can finish its current work within its grace period
             process.send_signal(signal.SIGTERM)
             raise
     if process.returncode == NEVER_AGAIN:
@@ -65,10 +65,10 @@ def run_program(petteia, arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("config", help="a config that every node has: a file, the name of a shipped one, or a game's id")
+    parser.add_argument("config", help="a config that every node has: a file, the name of a shipped config, or a game's id")
     parser.add_argument("--run", required=True, help="folder or s3://, gs://, az:// address of the run")
-    parser.add_argument("--workers", type=int, required=True, help="tasks that play; the autoscaler makes place for them")
-    parser.add_argument("--judges", type=int, default=0, help="tasks that only judge; without any, workers do that, too")
+    parser.add_argument("--workers", type=int, required=True, help="tasks that play; the autoscaler adds nodes for them")
+    parser.add_argument("--judges", type=int, default=0, help="tasks that only judge; without judges, workers also judge")
     parser.add_argument("--threads", type=int, default=1, help="cores of each worker")
     parser.add_argument("--learner-threads", type=int, default=1, help="cores of the learner")
     parser.add_argument("--set", action="append", default=[], help="a setting of the run, KEY=VALUE")
@@ -82,7 +82,7 @@ def main():
         return run_program.options(name=name, num_cpus=threads).remote(args.petteia, arguments)
 
     sets = [word for setting in args.set for word in ("--set", setting)]
-    # Ray starts the next learner only after the one before is gone
+    # Ray starts the next learner only after the previous learner has ended
     learner = start("learner", args.learner_threads, ["learn", args.run, args.config, "--take-over", *sets])
     tasks = {learner: "learner"}
     for index in range(args.workers):
@@ -102,8 +102,8 @@ def main():
     except (RayTaskError, KeyboardInterrupt) as error:
         for task in left:
             ray.cancel(task)
-        sys.exit(str(error.cause) if isinstance(error, RayTaskError) else "interrupted; the same command goes on")
-    # workers end by themselves; those that have no place are not needed any more
+        sys.exit(str(error.cause) if isinstance(error, RayTaskError) else "interrupted; run the same command to continue")
+    # workers end by themselves; workers that are still waiting for a place are no longer needed
     ended, left = ray.wait(left, num_returns=len(left), timeout=30) if left else ([], [])
     for task in left:
         ray.cancel(task)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains one run on Slurm: task 0 of the array learns, the others play. A task that ends before the run does is put back
-# into the queue; the run is in its folder, which all nodes share, or in an object store.
+# Trains one run on Slurm: task 0 of the array learns, the others play. A task that ends before the run is finished is put
+# back into the queue. The run is in a folder that all nodes share, or in an object store.
 #
 #   sbatch --array=0-8 --cpus-per-task=4 examples/cluster/slurm.sh phage /shared/runs/phage
 #SBATCH --job-name=petteia
@@ -15,7 +15,7 @@ else
     srun petteia worker "$run" --index $((SLURM_ARRAY_TASK_ID - 1)) --of "$workers" --threads "$threads"
 fi
 code=$?
-# 0: done; 2: it can never help; anything else may be tried again
+# requeue the task after any exit code except 0 (done) and 2 (a restart cannot help)
 if [ $code -ne 0 ] && [ $code -ne 2 ]; then
     scontrol requeue "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}"
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Trains one run on machines that are reached by ssh: the learner here, a worker on each HOST. Each is started again until
-# it is done or says that it can never help. The run is in a folder that all machines share, or in an object store, whose
-# credentials are in the environment of each.
+# Trains one run on several machines over ssh: the learner runs here, and a worker runs on each HOST. Each process is restarted
+# until it is done or its exit code (2) says that a restart cannot help. The run is in a folder that all machines share, or in an
+# object store; every machine must have the store's credentials in its environment.
 #
 #   examples/cluster/ssh.sh phage s3://bucket/phage host-1 host-2 host-3
 set -u

@@ -2,8 +2,8 @@
 
     python first_player.py [tic-tac-toe hex:size=3 ...] [--games 200] [--levels 4 16 64 256] [--out advantage.png]
 
-Each level is a search by random playouts with that many simulations, playing against itself. If the solver knows the result of
-perfect play, the strongest level must come closer to it than the weakest one, or the exit code is 1.
+Each level is a search with random playouts and that many simulations, playing against itself. If the solver knows the result of
+perfect play and the strongest level is farther from it than the weakest level, the exit code is 1.
 """
 
 import argparse
@@ -17,7 +17,7 @@ PERFECT = {"first": 100, "draw": 50, "second": 0}
 
 
 def play(game, simulations, games):
-    """Returns the first player's share of the points in % and the distance of its 95% bounds. All games are played together."""
+    """Returns the first player's share of the points in % and the distance to its 95% bounds. All games are played together."""
     batch, rewards = game.batch(games, auto_reset=False), np.zeros((games, 2), np.float32)
     for ply in range(game.max_plies):
         analyses = petteia.analyze([batch.position(row) for row in range(games)], "rollout", simulations, seed=ply + 1)

@@ -1,10 +1,10 @@
-"""Trains a network in PyTorch on Petteia's self-play and enters it in a match: 32 filters, 4 blocks, Connect Four.
+"""Trains a Connect Four network (32 filters, 4 blocks) in PyTorch on Petteia's self-play, then plays a match with it.
 
     python pytorch_training.py [--generations 6] [--games 200] [--simulations 32] [--steps 200] [--match 100] [--threads 1]
 
 Needs torch. The network has Petteia's layers, but any module works that takes planes and returns the logits of the policy and of
-win, draw, and loss. The default takes about three minutes on two cores and beats random playouts. The exit code is 1 if the network
-has learned nothing beyond treating every action and every result as equally likely.
+win, draw, and loss. With the default options, training takes about three minutes on two cores, and the network beats random
+playouts. The exit code is 1 if the network does no better than treating every action and every result as equally likely.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def main():
     parser.add_argument("--simulations", type=int, default=32)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--match", type=int, default=100)
-    parser.add_argument("--threads", type=int, default=1, help="threads of PyTorch; the search takes the other cores")
+    parser.add_argument("--threads", type=int, default=1, help="threads for PyTorch; the search uses the other cores")
     options = parser.parse_args()
     torch.manual_seed(1)
     torch.set_num_threads(options.threads)

@@ -1,4 +1,4 @@
-"""Rules, search, self-play, and agents for two-player abstract board games, batched, at the speed of the program.
+"""Batched rules, search, self-play, and agents for two-player abstract board games, as fast as the program.
 
 >>> import petteia
 >>> game = petteia.Game("connect-four")
@@ -7,16 +7,17 @@
 >>> found.text in position.legal_texts()
 True
 
-An evaluator is a function of planes, float32 [n, planes, height, width], that returns (policy, value): probabilities
-[n, actions], and [n, 3] for win, draw, and loss for the player to move, or [n] for values from -1 to 1. It is called once for
-each batch, always on the calling thread; an exception in it ends the work and surfaces unchanged.
+An evaluator is a function that takes planes, float32 [n, planes, height, width], and returns (policy, value). The policy is
+probabilities [n, actions]. The value is probabilities [n, 3] of win, draw, and loss for the player to move, or numbers [n] from
+-1 to 1. The function is called once for each batch, always on the calling thread; an exception in it ends the work and reaches
+the caller unchanged.
 
 An agent is an evaluator or a text as on the command line: "shipped", "rollout:400", a run, a checkpoint, or an exported file,
 optionally followed by ":N", the number of simulations.
 
-Functions that search use all cores and do not hold the interpreter lock while they do; on the main thread, Ctrl-C ends them
-with a KeyboardInterrupt. An evaluator cannot call them itself, because the cores wait for its answer. After a fork, a child
-process cannot use the parent's threads: use multiprocessing.get_context("spawn").
+Functions that search use all cores and release the interpreter lock while they search. On the main thread, Ctrl-C ends such a
+function with a KeyboardInterrupt. An evaluator cannot call these functions itself, because the cores are waiting for its answer.
+After a fork, a child process cannot use the parent's threads: use multiprocessing.get_context("spawn").
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ except ImportError as error:
 
 from petteia._petteia import Batch, Game, Position, games
 
-# the end of a thread that runs Python cannot unwind Rust, so any work in progress is stopped first
+# at exit, Python ends threads that are running Python, and Rust cannot unwind from that: stop any work in progress first
 atexit.register(_petteia._end)
 
 __all__ = [
@@ -87,7 +88,7 @@ Agent = Union[str, "os.PathLike[str]", Evaluator]
 
 
 def _position(game: Game, text: str | None, actions: Sequence[int]) -> Position:
-    """Returns the position of a pickle."""
+    """Restores a pickled position."""
     return game.position(text, actions)
 
 
@@ -133,7 +134,7 @@ class MatchResult:
     draws: int
     losses: int
     distinct_games: int
-    """Games that differ in at least one action."""
+    """The number of different games; two games are different if at least one action differs."""
     elo: float
     """The difference in Elo."""
     elo_low: float | None
@@ -151,7 +152,7 @@ class MatchResult:
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Games, and the positions from them that are trained on, as arrays with a row for each position."""
+    """Games, and arrays with a row for each of their positions that training uses."""
 
     game: Game
     lines: list[str] = field(repr=False)
@@ -167,7 +168,7 @@ class Records:
     outcome: np.ndarray = field(repr=False)
     """How the game ended for the player to move, int8 [n]: 1, 0, or -1."""
     weight: np.ndarray = field(repr=False)
-    """How often training should draw the position, relative to 1, float32 [n]."""
+    """How often training should draw the position, relative to a position with weight 1, float32 [n]."""
     generation: np.ndarray = field(repr=False)
     """The generation that played the game, int32 [n]."""
     index: np.ndarray = field(repr=False)
@@ -213,8 +214,9 @@ class Checked:
     legal_actions: int
     """The number of legal actions in all positions together."""
     shortest: int
+    """The length of the shortest game, in plies."""
     longest: int
-    """The plies of the longest game; `shortest` has those of the shortest one."""
+    """The length of the longest game, in plies."""
     outcomes: tuple[int, int, int]
     """The wins of the first player, the wins of the second player, and the draws."""
 
@@ -224,7 +226,7 @@ class Solution:
     """What a solver knows about a position."""
 
     outcome: str | None
-    """The outcome with perfect play, "first", "second", or "draw"; None if there were too few nodes to determine it."""
+    """The outcome with perfect play, "first", "second", or "draw"; None if `nodes` or `memory` was too small to determine it."""
     actions: dict[int, str | None]
     """The outcome with perfect play after each legal action."""
     nodes: int
@@ -237,7 +239,8 @@ class Solution:
 
 @dataclass(frozen=True)
 class Rated:
-    """The rating of an agent in a ladder, relative to the first agent, with 95% bounds; None if the games set no limit."""
+    """The rating of an agent in a ladder, relative to the first agent, with 95% bounds. A figure is None if the games do not
+    determine it."""
 
     elo: float | None
     low: float | None
@@ -246,13 +249,14 @@ class Rated:
 
 @dataclass(frozen=True)
 class Ladder:
-    """Ratings of agents from games among all of them."""
+    """Ratings of agents that all played each other."""
 
     games: int
     ratings: list[Rated]
     """The ratings, in the order of the agents."""
     met: list[dict[str, Any]] = field(repr=False)
-    """The games of every two agents: agents (their numbers), and the first one's wins, draws, and losses."""
+    """The games of each pair of agents: `agents`, the positions of the two in the list, and `wins`, `draws`, and `losses` of the
+    first of the two."""
 
 
 @dataclass(frozen=True)
@@ -272,11 +276,11 @@ class Accuracy:
     errors: int
     """The number of positions in which the agent's action throws away a better result."""
     error_rate: Share | None
-    """The share of errors among the positions whose actions are all known; None if there are no such positions."""
+    """The share of errors among the positions for which the results of all actions are known; None if there are none."""
     slow_rate: Share | None
-    """The share of actions that do not win soonest or lose latest, including errors."""
+    """The share of actions that are errors, or win later or lose sooner than necessary."""
     agreement: Share | None
-    """How often the sign of the agent's value is right in positions that a player wins."""
+    """How often the agent's value has the right sign, in positions that are a win for one of the players."""
     brier: float | None
     """The mean squared error of the agent's value, as a score from 0 to 1."""
     classes: dict[str, Accuracy] = field(repr=False, default_factory=dict)
@@ -305,7 +309,7 @@ class Balance:
     """Who has the advantage in a game: the figures of `petteia balance`."""
 
     score: Share | None
-    """The first player's share of the points between players who know the game; None if none do."""
+    """The first player's share of the points in games between players who know the game; None if no level does."""
     is_fair: bool | None
     favors: str | None
     """The player who clearly has the advantage, "first" or "second"; None if neither does."""
@@ -315,7 +319,7 @@ class Balance:
 
 
 def _share(figures: Any) -> Share | None:
-    """Returns a share from a dict, or from a list of the share and its bounds."""
+    """Makes a `Share` from a dict, or from a list of the rate and its bounds."""
     if figures is None:
         return None
     return Share(**figures) if isinstance(figures, dict) else Share(*figures)
@@ -328,7 +332,7 @@ def _accuracy(figures: dict[str, Any]) -> Accuracy:
 
 
 def _asking(simulations: Any, batch: Any, logits: Any, seed: Any = 1, settings: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Returns the arguments that all functions share: how agents are asked."""
+    """Returns the arguments that all functions share, which say how agents are asked."""
     return {"simulations": simulations, "batch": batch, "logits": logits, "seed": seed, "settings": settings}
 
 
@@ -349,9 +353,9 @@ def analyze(
 ) -> list[Analysis | None]:
     """Searches positions of one game, all at the same time. Returns an Analysis for each, or None where the game is over.
 
-    `batch` is the number of positions that an evaluator gets together. The leaves of one half of the searches are evaluated
-    while the cores continue with the other half, so it takes twice as many positions to fill the batches. `logits` says that an
-    evaluator returns logits instead of probabilities. `settings` are settings of a search, e.g. `cpuct=2.0` (see
+    `batch` is the number of positions that an evaluator gets in one call. While the leaves of one half of the searches are
+    evaluated, the cores continue with the other half, so it takes twice as many positions to fill the batches. With `logits`, an
+    evaluator returns logits instead of probabilities. `settings` are search settings, e.g. `cpuct=2.0` (see
     `petteia config --keys`).
     """
     analyses = _petteia._analyze(list(positions), agent, _asking(simulations, batch, logits, seed, settings))
@@ -359,7 +363,7 @@ def analyze(
 
 
 def evaluate(positions: Sequence[Position], agent: Agent, *, batch: int = 64, logits: bool = False) -> Evaluation:
-    """Returns the evaluation of positions of one game by the agent's network, without a search."""
+    """Evaluates positions of one game with the agent's network, without a search."""
     return Evaluation(*_petteia._evaluate(list(positions), agent, _asking(None, batch, logits)))
 
 
@@ -378,7 +382,7 @@ def play_match(
 ) -> MatchResult:
     """Plays a match of paired games: each opening of random actions is played twice, with sides swapped.
 
-    `simulations` applies to both agents, unless they name a number themselves.
+    `simulations` applies to each agent that names no number itself.
     """
     asking = _asking(simulations, batch, logits, seed, settings)
     text = _petteia._play_match(game, first, second, games, opening_plies, asking)
@@ -400,7 +404,7 @@ def selfplay(
 ) -> Records:
     """Plays games of an evaluator (or "rollout", "uniform") against itself, as training does.
 
-    Settings are named as in a config, e.g. {"search.cpuct": 2.0}; all others are those that `petteia train` takes for the game.
+    Settings are named as in a config, e.g. {"search.cpuct": 2.0}; the others have the values that `petteia train` uses for the game.
     The same seed and the same evaluator give the same games.
     """
     lines, arrays = _petteia._selfplay(game, agent, games, _asking(simulations, batch, logits, seed, settings))
@@ -414,14 +418,16 @@ def _records(game: Game, lines: list[str], arrays: dict[str, np.ndarray]) -> Rec
 def records(
     path: str | os.PathLike[str], generations: Sequence[int] | None = None, *, game: Game | None = None
 ) -> Records:
-    """Returns the records of a run, of one of its folders, or of a single shard, checked by the rules; with `generations`, only
-    those of these generations. A run knows its game, and so does a shard, unless the game is a text or written in Python."""
+    """Returns the records of a run, of one of its folders, or of a single shard, after checking them against the rules. With
+    `generations`, returns only the records of these generations. A run names its game, and so does a shard, unless the game's
+    rules are a text or written in Python; in that case, pass `game`."""
     return _records(*_petteia._records(path, None if generations is None else list(generations), game))
 
 
 def window(run: str | os.PathLike[str], *, game: Game | None = None) -> Records:
-    """Returns the positions that the newest checkpoint of a run was trained on, without held-out games. Training draws them by
-    `weight`, each in one of its symmetries, and counts positions that occur several times as one position of a larger weight."""
+    """Returns the positions that the newest checkpoint of a run was trained on, without held-out games. Training draws positions in
+    proportion to `weight`, each in one of its symmetries. A position that occurs several times counts as one position with a
+    larger weight."""
     return _records(*_petteia._records(run, None, game, True))
 
 
@@ -434,14 +440,14 @@ def write_records(
     *,
     overwrite: bool = False,
 ) -> int:
-    """Writes games as a shard (NAME.jsonl.zst), with which `petteia train --from NETWORK --with-records SHARD` begins a run.
+    """Writes games as a shard (NAME.jsonl.zst); `petteia train --from NETWORK --with-records SHARD` begins a run with it.
 
-    Games from elsewhere are lists of action texts, from the start to the end. The rules check every action; the actions played
-    are the policy to learn. Games that are over by the rules need nothing more. For the others, `outcomes` has "first",
-    "second", or "draw", and `ended` says how they ended: "resigned", "agreed", "adjudicated", or "time". Without `ended`, wins
-    are assumed to be resigned and draws agreed. Both have an entry for each game, which is None if the game is over by the
-    rules. Games of `selfplay` are written as they are. An existing file is an error, unless `overwrite` is True. Returns the
-    number of positions.
+    A game from elsewhere is a list of its action texts, from the first to the last. The rules check every action; the actions
+    played are the policy to learn. A game that is over by the rules needs nothing more. For any other game, `outcomes` has
+    "first", "second", or "draw", and `ended` says how the game ended: "resigned", "agreed", "adjudicated", or "time". Without
+    `ended`, a win is assumed to be by resignation and a draw by agreement. Both lists have an entry for each game, which is None
+    if the game is over by the rules. Games of `selfplay` are written as they are. An existing file is an error, unless
+    `overwrite` is True. Returns the number of positions.
     """
     _refuse_existing(path, overwrite)
     if isinstance(games, Records):
@@ -483,9 +489,9 @@ def write_weights(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Writes a network file with these tensors in place of those of `like`, whose names and shapes they must have. The file is an
-    agent, can be exported, and can begin a run (`petteia train --from`). An existing file is an error, unless `overwrite` is
-    True."""
+    """Writes a network file that has these tensors and is otherwise a copy of the network `like`. The tensors must have the same
+    names and shapes as those of `like`. The file is an agent, can be exported, and can begin a run (`petteia train --from`). An
+    existing file is an error, unless `overwrite` is True."""
     _refuse_existing(path, overwrite)
     header, parts, begin = {}, [], 0
     for name, tensor in tensors.items():
@@ -501,14 +507,15 @@ def write_weights(
 def new_network(
     path: str | os.PathLike[str], game: Game, *, seed: int = 1, overwrite: bool = False, **settings: Any
 ) -> None:
-    """Writes an untrained network; `settings` are settings of a network, e.g. `filters=32, blocks=4` (see
+    """Writes an untrained network; `settings` are network settings, e.g. `filters=32, blocks=4` (see
     `petteia config --keys`). An existing file is an error, unless `overwrite` is True."""
     _refuse_existing(path, overwrite)
     _petteia._new_network(path, game, seed, settings)
 
 
 def check_game(game: Game, games: int = 20, seed: int = 1) -> Checked:
-    """Plays random games and checks that the rules do what everything else relies on; mainly for games written in Python.
+    """Plays random games and checks that the rules keep the contract that everything else relies on. It is mainly meant for games
+    written in Python.
 
     A ValueError says what is wrong and in which position; its cause is the exception in the rules, if there was one.
     """
@@ -517,8 +524,8 @@ def check_game(game: Game, games: int = 20, seed: int = 1) -> Checked:
 
 
 def metrics(run: str | os.PathLike[str], kind: str | None = None) -> list[dict[str, Any]]:
-    """Returns the lines of a run's metrics.jsonl; with `kind`, only those of one kind ("selfplay", "train", "evaluation", ...). A
-    pandas or polars table takes them as they are."""
+    """Returns the lines of a run's metrics.jsonl; with `kind`, only those of one kind ("selfplay", "train", "evaluation", ...).
+    pandas and polars can make a table from them as they are."""
     with open(os.path.join(run, "metrics.jsonl"), encoding="utf-8") as file:
         # the last line may be incomplete, because it is being written
         lines = [json.loads(line) for line in file if line.endswith("\n")]
@@ -543,7 +550,8 @@ def ladder(
     seed: int = 1,
     **settings: Any,
 ) -> Ladder:
-    """Rates two or more agents by games among all of them. `simulations` applies to agents that name no number themselves."""
+    """Rates two or more agents by having all of them play each other. `simulations` applies to each agent that names no number
+    itself."""
     asking = _asking(simulations, batch, logits, seed, settings)
     text = _petteia._ladder(game, list(agents), games, opening_plies, asking)
     figures = json.loads(text)
@@ -579,9 +587,10 @@ def balance(
     logits: bool = False,
     seed: int = 1,
 ) -> Balance:
-    """Measures who has the advantage between players of these levels, weakest first; the last `experts` levels know the game.
-    Each level plays at least `games` and at most `most_games` games, until its score is known to within the share `within` of
-    the points. `solver` is the number of legal actions that a solver examines first."""
+    """Measures which player has the advantage when agents of equal strength play each other. `levels` lists the agents, weakest
+    first; the last `experts` of them count as knowing the game. Each level plays at least `games` games, and then continues until
+    it has played `most_games` or its score is known to within `within`, a share of the points. `solver` is the number of legal
+    actions that a solver examines first."""
     asking = _asking(simulations, batch, logits, seed)
     figures = json.loads(_petteia._balance(game, list(levels), experts, games, most_games, within, solver, asking))
     verdict = figures["verdict"] or {"score": None, "is_fair": None, "favors": None}

@@ -90,7 +90,7 @@ class Position:
 
 @final
 class Batch:
-    """N games of one kind, each at its own position, that are stepped together."""
+    """N instances of one game, each at its own position, that are stepped together."""
 
     def __len__(self) -> int: ...
     @property
@@ -111,7 +111,7 @@ class Batch:
     def set(self, index: int, position: Position) -> None: ...
     def reset(self, index: int | None = None) -> None: ...
 
-# The functions that petteia/__init__.py calls. `_asking` in that file makes `asking`.
+# The functions that petteia/__init__.py calls. `_asking` in that file makes the dict `asking`.
 def _end() -> None: ...
 def _analyze(positions: list[Position], agent: Any, asking: dict[str, Any]) -> list[dict[str, Any] | None]: ...
 def _evaluate(

@@ -19,9 +19,9 @@ __all__ = ["evaluator"]
 def evaluator(
     model: str | os.PathLike[str], providers: Sequence[str] = ("CPUExecutionProvider",), **options: Any
 ) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Returns an evaluator of a model like those that `petteia export --format onnx` writes: one input, the planes, float32
-    [n, planes, height, width], and the outputs "policy", logits [n, actions], and "wdl", probabilities [n, 3]. The evaluator
-    returns probabilities, as the functions of `petteia` expect without `logits=True`."""
+    """Returns an evaluator that runs a model like those that `petteia export --format onnx` writes. The model has one input, the
+    planes, float32 [n, planes, height, width], and the outputs "policy", logits [n, actions], and "wdl", probabilities [n, 3]. The
+    evaluator returns probabilities, as the functions of `petteia` expect without `logits=True`."""
     session = onnxruntime.InferenceSession(os.fspath(model), providers=list(providers), **options)
     inputs, outputs = [one.name for one in session.get_inputs()], [one.name for one in session.get_outputs()]
     if len(inputs) != 1 or not {"policy", "wdl"} <= set(outputs):

@@ -10,8 +10,9 @@
 Players are 0 and 1. They need not alternate: here as in OpenSpiel, an algorithm must call `current_player` to find out who
 acts. Differences:
 
-- An observation is always that of the player to move. Requesting another player's observation, or one when the game is
-  over, raises a ValueError. OpenSpiel's `rl_environment` requests those of both players, so it cannot be used.
+- An observation is always that of the player to move. Requesting another player's observation, or any observation when the
+  game is over, raises a ValueError. OpenSpiel's `rl_environment` requests the observations of both players, so it cannot be
+  used.
 - Actions have texts only for the player to move.
 - An illegal action always raises a ValueError and changes nothing.
 - There are no chance nodes, no simultaneous actions, and no information states.
@@ -94,7 +95,7 @@ class Game:
         return planes * height * width
 
     def get_type(self) -> Any:
-        """Returns a `pyspiel.GameType`, from which algorithms see whether they can play the game. Needs OpenSpiel."""
+        """Returns a `pyspiel.GameType`, which tells algorithms whether they can play the game. Needs OpenSpiel."""
         from pyspiel import GameType
 
         return GameType(
@@ -114,7 +115,7 @@ class Game:
         )
 
     def new_initial_state(self, text: str | None = None) -> State:
-        """Returns a game at its beginning or, with `text`, at the position that the text names."""
+        """Returns a game at its start or, with `text`, at the position that the text names."""
         position = self.game.position(text)
         return State(self, position, None if text is None else position.text)
 
@@ -128,7 +129,7 @@ class Game:
         return state
 
     def __str__(self) -> str:
-        """Returns the game as `load_game` reads it, unless its rules are a text or a Python object."""
+        """Returns the game in the form that `load_game` reads, unless its rules are a text or a Python object."""
         options = [f"{name}={value}" for name, value in sorted(self.game.options.items()) if name != "text"]
         return f"{self.game.id}({','.join(options)})"
 
@@ -206,7 +207,7 @@ class State:
             raise ValueError(f"player {player} does not act here: current_player is {self.current_player()}")
 
     def apply_action(self, action: int) -> None:
-        """Plays a legal action; any other raises a ValueError."""
+        """Plays a legal action; any other action raises a ValueError."""
         self.position.play(action)
 
     def apply_action_with_legality_check(self, action: int) -> None:
@@ -214,14 +215,14 @@ class State:
         self.position.play(action)
 
     def undo_action(self, player: int, action: int) -> None:
-        """Takes back the last action, which must be this one of this player."""
+        """Takes back the last action, which must be `action`, played by `player`."""
         before = self.position.clone()
         if self.position.actions[-1:] == [action]:
             before.undo()
             if before.to_move == player:
                 self.position.undo()
                 return
-        raise ValueError(f"action {action} of player {player} was not the last one")
+        raise ValueError(f"action {action} of player {player} was not the last action")
 
     def child(self, action: int) -> State:
         """Returns an independent state after this action."""
@@ -261,7 +262,7 @@ class State:
         return len(self.position.actions)
 
     def observation_tensor(self, player: int | None = None) -> list[float]:
-        """Returns the planes in one list, from the point of view of the player to move, the only one with an observation."""
+        """Returns the planes in one list, from the point of view of the player to move, who alone has an observation."""
         if self.position.is_over:
             raise ValueError("an observation belongs to the player to move, but the game is over")
         if player not in (None, self.position.to_move):
@@ -275,7 +276,8 @@ class State:
         return "".join(f"{line}\n" for line in [*lines, *self.position.actions])
 
     def __str__(self) -> str:
-        """Returns the board in letters and the position as text; the text differs if the rest of the game can differ."""
+        """Returns the board in letters and the position as text. Positions from which the game can continue differently have
+        different texts."""
         return f"{self.position}\n{self.position.text}"
 
     def __repr__(self) -> str:

@@ -67,7 +67,7 @@ class raw_env(AECEnv):  # noqa: N801 (PettingZoo's name)
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         acts = agent == self.possible_agents[self.position.to_move] and not self.position.is_over
         mask = self.position.mask().astype(np.int8) if acts else np.zeros(self.game.actions, np.int8)
-        # the agent that does not act sees the board as the one that does
+        # an agent that does not act sees the board from the point of view of the agent that does
         return {"observation": self.position.planes(), "action_mask": mask}
 
     def step(self, action: int | None) -> None:

@@ -6,7 +6,7 @@
 ...     state = env.step(state, choose(state.observation, state.legal_action_mask))
 
 As in pgx, players have ids, 0 and 1, and chance decides for each game which of them begins; `current_player` and
-`rewards` refer to ids. Players need not alternate. A step in a game that has terminated changes nothing and brings no
+`rewards` refer to ids. Players need not alternate. A step in a game that has terminated changes nothing and gives no
 rewards, and all actions of that game count as legal. With `auto_reset`, a game that ends begins again at once, as with
 `pgx.experimental.auto_reset`: `terminated` and `rewards` belong to the game that has ended, everything else to the new
 one.
@@ -14,9 +14,10 @@ one.
 Differences from pgx:
 
 - Games step in place: a state can be stepped once, and a second step raises a RuntimeError. `observation` and
-  `legal_action_mask` are made when they are first read, which must be before the step; they remain afterward.
+  `legal_action_mask` are computed when they are first read, and the first reading must precede the step. After the step,
+  they stay available.
 - An illegal action raises a ValueError and changes nothing; in pgx, the player who plays it loses.
-- A state is a whole batch, without `vmap`, and steps need no key.
+- A state holds a whole batch, so no `vmap` is needed. Steps need no random key.
 - Observations are float32; the planes are those of the game in Petteia, not those of pgx.
 """
 
@@ -68,7 +69,8 @@ class Env:
         return State(self, self.game.batch(self.n, self.auto_reset, seed), chance, firsts, rewards, terminated)
 
     def step(self, state: State, actions: np.ndarray) -> State:
-        """Plays an action in each game, integers [n], and returns the state afterward; actions for terminated games are ignored."""
+        """Plays an action in each game and returns the state afterward. `actions` are integers [n]; those for terminated games are
+        ignored."""
         if state._env is not self:
             raise ValueError("the state belongs to another environment")
         batch, firsts = state.batch, state._firsts
@@ -83,9 +85,9 @@ class Env:
 class State:
     """Games at one moment. Arrays have a row for each game.
 
-    `current_player`, int8 [n], is the player to move; `rewards`, float32 [n, 2], are 1 for a player who has won and -1
-    for one who has lost with the last action, otherwise 0; `terminated` and `truncated` are bool [n], and no game is
-    ever truncated.
+    `current_player`, int8 [n], is the player to move. `rewards`, float32 [n, 2], are 1 and -1 for the winner and the loser
+    of a game that ended with the last action, and otherwise 0. `terminated` and `truncated` are bool [n]; no game is ever
+    truncated.
     """
 
     def __init__(

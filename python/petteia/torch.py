@@ -37,7 +37,7 @@ class Network(nn.Module):
         super().__init__()
         self.layers, self.epsilon = weights.layers, float(weights.metadata["batch_norm_epsilon"])
         self.like, self.game = like, game
-        self._owners: dict[str, dict[str, Any]] = {}  # by the name of a tensor, the parameters or buffers of its module
+        self._owners: dict[str, dict[str, Any]] = {}  # for the name of each tensor, the parameters or buffers of its module
         for name, tensor in weights.tensors.items():
             *path, last = name.split(".")
             place: nn.Module = self
@@ -53,7 +53,7 @@ class Network(nn.Module):
                 self._owners[name] = place._parameters
 
     def tensor(self, name: str) -> Tensor:
-        """The tensor of this name, as in `state_dict`."""
+        """Returns the tensor that `state_dict` has under this name."""
         found: Tensor = self._owners[name][name.rpartition(".")[2]]
         return found
 
@@ -98,7 +98,7 @@ class Network(nn.Module):
                     added = self.linear(layer, torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1))
                     x = F.relu(x + added[:, :, None, None])
                 case other:
-                    raise ValueError(f"unknown kind of layer: {other}; use the module of the program's version")
+                    raise ValueError(f"unknown kind of layer: {other}; use the version of petteia that wrote the network")
         return x
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
@@ -114,8 +114,8 @@ def load(network: str | os.PathLike[str], game: petteia.Game | None = None) -> N
 
 
 def folded(weights: petteia.Weights) -> petteia.Weights:
-    """The same network without norms: each is folded into its convolution. It evaluates faster, but it is for this alone: the
-    program does not read its tensors."""
+    """Returns the same network with each norm folded into its convolution. It evaluates faster but is good only for evaluation:
+    the program does not read its tensors."""
     tensors, layers = dict(weights.tensors), copy.deepcopy(weights.layers)
     epsilon = float(weights.metadata["batch_norm_epsilon"])
     lists = [layers["tower"], layers["policy"], *layers["logits"], layers["value"]]
@@ -139,9 +139,9 @@ def save(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Writes the tensors of a `Network`, or of any `state_dict` with its names and shapes, as a network file. `like` is the
-    network whose tensors they replace, by default the one that was loaded. An existing file is an error, unless `overwrite` is
-    True."""
+    """Writes the tensors of a `Network`, or of any `state_dict` with the same names and shapes, as a network file. `like` is the
+    network whose tensors they replace; by default, it is the network that was loaded. An existing file is an error, unless
+    `overwrite` is True."""
     state, game = (network, None) if isinstance(network, dict) else (network.state_dict(), getattr(network, "game", None))
     like = like if like is not None else getattr(network, "like", None)
     if like is None:
@@ -151,7 +151,7 @@ def save(
 
 
 def evaluator(network: nn.Module, device: str | torch.device = "cpu") -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Returns an evaluator for `analyze(..., logits=True)` and the other functions, made from any module that takes planes and
+    """Returns an evaluator for `analyze(..., logits=True)` and the other functions. `network` is any module that takes planes and
     returns the logits of the policy and of win, draw, and loss."""
     network.to(device).eval()
 

@@ -32,20 +32,20 @@ use crate::data::{Rows, lines};
 use crate::game::{Game, Position, numbers};
 use crate::serve::{Callable, Running, Says, serve};
 
-/// An agent as Python names it: an evaluator, or a text as on the command line.
+/// An agent as Python names it: an evaluator, or a text such as the command line takes.
 pub enum Agent {
     /// An agent of the program, with the number of simulations if the text has one.
     Named(AgentSpec, Option<usize>),
-    /// An evaluator, by the number of its function.
+    /// An evaluator: the index of its function among the [`Callable`]s.
     Own(usize),
 }
 
-/// The arguments about agents that all functions share, as a dict with these names. Arguments that a function does not
-/// have are left out.
+/// The arguments about agents that all functions share. They come in a dict whose keys are the names of these fields; a
+/// function leaves out arguments that it does not have.
 pub struct Asking<'py> {
     /// The number of simulations for agents that name no number themselves.
     pub simulations: Option<usize>,
-    /// The number of positions that an evaluator gets together.
+    /// The number of positions that an evaluator gets in one call.
     batch: usize,
     /// Whether evaluators return logits.
     logits: bool,
@@ -89,10 +89,10 @@ pub fn agents(
             agents.push(Agent::Own(callables.len()));
             callables.push(Callable { function: (*value).clone().unbind(), says, batch, shape });
         } else {
-            // a path is also given by its text
+            // a path object also has a text
             let text: String = value.py().import("os")?.call_method1("fspath", (value,))?.extract()?;
             let number = text.split(':').skip(1).find_map(|part| part.parse().ok());
-            // without a number, they have as many simulations as the search asks for
+            // a text without a number leaves the number of simulations to the search
             let text = if ["uniform", "rollout"].contains(&&*text) {
                 format!("{text}:{DEFAULT_SIMULATIONS}")
             } else {
@@ -102,7 +102,7 @@ pub fn agents(
                 if value.is_instance_of::<PyString>() {
                     raised(error)
                 } else {
-                    // a path is not a name that could be misspelled
+                    // a path object cannot be the misspelled name of an agent
                     PyFileNotFoundError::new_err(error.to_string())
                 }
             });
@@ -116,7 +116,7 @@ pub fn agents(
 fn refuse_settings(settings: Option<&Bound<PyDict>>) -> PyResult<()> {
     match settings.filter(|settings| !settings.is_empty()) {
         Some(settings) => Err(PyValueError::new_err(format!(
-            "{}: agents of the program have their own settings; these are for evaluators",
+            "{}: these settings are for evaluators; agents of the program have their own settings",
             settings.keys()
         ))),
         None => Ok(()),
@@ -128,14 +128,14 @@ pub fn search_config(game: &Game, values: Option<&Bound<PyDict>>) -> PyResult<Se
     Ok(configured(game, "search.", values)?.search.one_by_one())
 }
 
-/// Returns the defaults for a game, changed by settings whose names follow `prefix`.
+/// Returns the default config of a game, changed by the settings `values`. `prefix` precedes their names.
 pub fn configured(game: &Game, prefix: &str, values: Option<&Bound<PyDict>>) -> PyResult<Config> {
     let mut config = Config::new(&game.rules.identity.id);
     config.game.options = game.rules.identity.options.clone();
     changed(config, prefix, values)
 }
 
-/// Returns `config`, changed by settings whose names follow `prefix`.
+/// Returns `config`, changed by the settings `values`. `prefix` precedes their names.
 fn changed(config: Config, prefix: &str, values: Option<&Bound<PyDict>>) -> PyResult<Config> {
     let sets: Vec<String> =
         settings(values)?.into_iter().map(|(name, value)| format!("{prefix}{name}={value}")).collect();
@@ -179,7 +179,7 @@ pub fn contestant(
                 Some(simulations) => spec.clone().with_simulations(simulations),
                 None => spec.clone(),
             };
-            // next to an evaluator in Python, its games are on one thread, which leaves the cores to a search
+            // an evaluator in Python plays its games on one thread, so this agent's search can use the other cores
             let threads = if callables.is_empty() { 1 } else { rayon::current_num_threads() };
             Ok(Contestant::new(&game.rules, &spec)?.with_threads(threads))
         }
@@ -416,7 +416,7 @@ pub fn selfplay<'py>(
             )));
         }
     }
-    // this plays some games
+    // `suited` plays some games, so other Python threads can run meanwhile
     let suited = py.detach(|| game.asked(|| suited(&game.rules).0))?;
     let mut config = changed(suited, "", settings)?;
     config.seed = seed;
@@ -429,8 +429,8 @@ pub fn selfplay<'py>(
         Agent::Named(AgentSpec::Rollout(_), _) => format!("rollout:{simulations}"),
         Agent::Named(..) => {
             return Err(PyValueError::new_err(
-                "self-play needs an evaluator: a function, \"uniform\" or \"rollout\"; a trained agent plays by \
-                    `petteia train`",
+                "self-play needs an evaluator: a function, \"uniform\", or \"rollout\"; for self-play of a trained \
+                    agent, use `petteia train`",
             ));
         }
     };

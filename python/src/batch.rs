@@ -15,7 +15,7 @@ use crate::convert::{Whole, in_use, raised, zeros};
 use crate::game::{Game, Position, numbers as action_numbers};
 use crate::threads::expect_threads;
 
-/// N games of one kind, each at its own position, that are stepped together.
+/// N instances of one game, each at its own position, that are stepped together.
 ///
 /// `observe`, `mask`, and `to_move` say what the player to move sees in each game; `apply` plays an action in each
 /// game. Arrays have a row for each game; `out=` fills an existing array. Only one thread at a time can use a batch.
@@ -30,7 +30,7 @@ pub struct Batch {
 struct Stepped {
     games: batch::Batch,
     seed: u64,
-    /// The number of draws of actions so far.
+    /// How often actions have been drawn so far.
     drawn: u64,
 }
 
@@ -49,7 +49,7 @@ impl Batch {
         }
     }
 
-    /// Returns the games for work that is spread over the cores, unless the games are few.
+    /// Returns the games for work that may be spread over the cores, which it is unless there are few games.
     fn shared(&self) -> PyResult<MutexGuard<'_, Stepped>> {
         let stepped = self.stepped()?;
         if stepped.games.uses_threads() {
@@ -96,7 +96,7 @@ where
     Ok(array)
 }
 
-/// Returns what something is, for a message.
+/// Describes a value for a message.
 fn kind(given: &Bound<PyAny>) -> String {
     match given.cast::<PyUntypedArray>() {
         Ok(array) => format!("one of {} and shape {:?}", array.dtype(), array.shape()),
@@ -171,10 +171,10 @@ impl Batch {
         Ok(PyArray1::from_vec(py, actions))
     }
 
-    /// Plays an action in each game, uint16 [n], and returns (rewards, ended): float32 [n, 2], which are 1 for a player
-    /// who has won and -1 for one who has lost with this action, otherwise 0; and bool [n], which games have ended.
-    /// With auto_reset, these games have begun again. Without it, actions for games that are over are ignored. An
-    /// illegal action raises a ValueError and changes nothing.
+    /// Plays an action in each game, uint16 [n], and returns (rewards, ended). The rewards, float32 [n, 2], are 1 and
+    /// -1 for the winner and the loser of a game that ends with this action, and otherwise 0. `ended`, bool [n], says
+    /// which games have ended. With auto_reset, these games have begun again. Without it, actions for games that are
+    /// over are ignored. An illegal action raises a ValueError and changes nothing.
     #[allow(clippy::type_complexity)]
     fn apply<'py>(
         &self,
@@ -241,7 +241,7 @@ impl Batch {
     }
 }
 
-/// Returns the numbers of actions, of any type of integers.
+/// Returns action numbers, given as integers of any type.
 fn numbers(given: &Bound<PyAny>) -> PyResult<Vec<u16>> {
     if let Ok(actions) = given.cast::<PyArray1<u16>>() {
         return Ok(actions.try_readonly().map_err(busy)?.as_array().iter().copied().collect());
@@ -253,7 +253,7 @@ fn numbers(given: &Bound<PyAny>) -> PyResult<Vec<u16>> {
     let shape: Vec<usize> = array.getattr("shape")?.extract()?;
     if shape.len() != 1 {
         return Err(PyValueError::new_err(format!(
-            "actions are a list or an array of one number for each game, not of shape {shape:?}"
+            "actions must be a list or an array with one number for each game, but the shape is {shape:?}"
         )));
     }
     let actions: Vec<i64> = array.call_method0("tolist")?.extract()?;

@@ -11,7 +11,7 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 
-/// Converts an error about a name, number, action, or file to the exception that Python has for it.
+/// Converts an error about a name, number, action, or file to the Python exception of that kind.
 pub fn raised(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
@@ -33,7 +33,7 @@ pub fn in_use(what: &str) -> PyErr {
     PyRuntimeError::new_err(format!("another thread uses this {what}: give each thread its own"))
 }
 
-/// A whole number from Python. There a bool is also an integer; here it is a mistake.
+/// A whole number from Python. In Python, a bool is also an integer; here, it is treated as a mistake.
 pub struct Whole<T>(pub T);
 
 impl<'py, T: TryFrom<u64>> FromPyObject<'_, 'py> for Whole<T> {
@@ -119,7 +119,7 @@ fn setting(name: &Bound<PyAny>, value: &Bound<PyAny>) -> PyResult<toml::Value> {
         return Ok(value.into());
     }
     Err(PyTypeError::new_err(format!(
-        "{name}: a switch, number or word was expected, not {}",
+        "{name}: a switch, number, or word was expected, not {}",
         value.get_type()
     )))
 }

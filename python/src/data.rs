@@ -1,4 +1,4 @@
-//! Records of runs, and games from elsewhere, as arrays and back.
+//! Conversion of records to arrays, and of games from elsewhere to records.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ use crate::convert::raised;
 use crate::game::Game;
 use crate::serve::work;
 
-/// The positions of games that are trained on, with a row for each position.
+/// The positions that training uses, with a row for each position.
 #[derive(Default)]
 pub struct Rows {
     planes: Vec<f32>,
@@ -103,7 +103,7 @@ pub fn lines(records: &[Record]) -> Vec<String> {
 
 /// Returns the game of a run's records, the records as lines of JSON, and their positions. With `generations`, these
 /// are only the records of these generations; with `window`, only those that the newest checkpoint was trained on.
-/// Without `game`, the records name it.
+/// Without `game`, the game is the one that the run or the records name.
 #[pyfunction]
 #[pyo3(name = "_records", signature = (path, generations = None, game = None, window = false))]
 #[allow(clippy::type_complexity)]
@@ -130,7 +130,7 @@ pub fn records<'py>(
     };
     let game = match (game, &config) {
         (Some(game), _) => game.clone(),
-        // records name the text of a game by its checksum; the run has the whole text
+        // records name a game's text by its checksum; the run has the whole text
         (None, Some(config)) => Game::open(&config.game.id, &config.game.options)?,
         (None, None) => {
             let first = store::first_record(first).map_err(raised)?;
@@ -163,15 +163,15 @@ fn window_of(run: &Path) -> Result<Vec<PathBuf>> {
     let Some(data) = &newest.manifest.data else {
         let place = run.display();
         return Err(Error::Data(format!(
-            "{place}: its newest checkpoint does not say what it was trained on"
+            "{place}: the newest checkpoint does not say what it was trained on"
         )));
     };
     Ok(data.window().iter().map(|shard| run.join(store::path_in_run(&shard.name))).collect())
 }
 
 /// Writes games from elsewhere as a shard of records that training can begin with. Each game is a list of action texts,
-/// which the rules check. `outcomes` and `ended` say how games ended that are not over by the rules. The action that
-/// was played gets all visits.
+/// which the rules check. For games that are not over by the rules, `outcomes` and `ended` say how they ended. In each
+/// position, the action that was played gets all visits.
 #[pyfunction]
 #[pyo3(name = "_write_records", signature = (path, game, games, outcomes = None, ended = None))]
 pub fn write_records(

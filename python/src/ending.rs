@@ -1,5 +1,5 @@
-//! The end of the interpreter. It ends threads that run Python at that moment, which cannot unwind Rust: the process
-//! would abort.
+//! The end of the interpreter. When the interpreter ends, it ends threads that are running Python. That cannot unwind
+//! Rust, so the process would abort.
 //!
 //! Input: [`at_work`] around everything that calls a user's Python code. Output: once the interpreter begins to end,
 //! [`is_near`] tells the work to stop, and the end waits for it.

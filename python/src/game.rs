@@ -28,8 +28,9 @@ pub fn catalog() -> Catalog {
 /// `Game("cage-6")` is a game of the program, `Game("my.game")` is a game whose rules are a text, and keywords are the
 /// game's options: `Game("hex", size=7)`. A game is immutable and can be pickled.
 ///
-/// `Game(Nim())` is a game written in Python. All functions take it. Random games take hundreds of times as long as
-/// with one of the program's games, a search about ten times, and only one core works at a time. The object has
+/// `Game(Nim())` is a game written in Python. All functions take it. Compared with the program's own games, random
+/// games take hundreds of times as long and a search about ten times as long, and only one core works at a time. The
+/// object must have
 ///
 ///     name                  "nim": lower case with hyphens, and not the name of a game of the program
 ///     shape                 (planes, height, width) of an encoded position
@@ -37,7 +38,7 @@ pub fn catalog() -> Catalog {
 ///     max_plies             the maximum number of actions in a game
 ///     initial()             the first position: any immutable value with ==, e.g. a text or a tuple
 ///     to_move(state)        0 or 1: the player to move; players need not alternate
-///     legal_actions(state)  numbers; is not called if the game is over
+///     legal_actions(state)  the numbers of the legal actions; not called if the game is over
 ///     play(state, action)   the position afterward, a new value
 ///     outcome(state)        None, "first", "second", or "draw"
 ///     planes(state)         numbers [planes, height, width], from the point of view of the player to move, which show
@@ -46,18 +47,18 @@ pub fn catalog() -> Catalog {
 ///     state_text(state)     the position as text on one line, with everything that the rest of the game depends on
 ///     parse_state(text)     the position with this text; a ValueError if there is none
 ///
-/// and may have title, author, summary, players (two names), encoding (a number, raised whenever planes or actions
+/// It may also have title, author, summary, players (two names), encoding (a number, raised whenever planes or actions
 /// change), and
 ///
 ///     action_text(state, action)  one word; by default the number
-///     board(state)                rows of texts for drawings, the top row first, "." for empty squares; `pieces` are then
-///                                 the letters of the two players, e.g. ("X", "O")
+///     board(state)                rows of texts for drawings, the top row first, "." for empty squares; with it,
+///                                 `pieces` are the letters of the two players, e.g. ("X", "O")
 ///     touched(state, action)      [(row, column)] of the board; by default the squares that change
-///     key(state)                  an integer, equal for positions with the same future; by default from the text
+///     key(state)                  an integer, equal for positions with the same future; by default, a hash of the text
 ///     exchanged(state)            the position with the players exchanged, for `check_game`
 ///
-/// `check_game` plays random games and checks the object's answers. Rules in a text (`Game.from_text`) or in Rust are
-/// faster and have symmetries.
+/// `check_game` plays random games and checks the object's answers. Rules written as a text (`Game.from_text`) or in
+/// Rust are faster and have symmetries.
 #[pyclass(frozen, weakref, module = "petteia")]
 #[derive(Clone)]
 pub struct Game {
@@ -66,7 +67,7 @@ pub struct Game {
     pub written: Option<WrittenGame>,
 }
 
-/// Returns the numbers of actions.
+/// Returns actions as numbers.
 pub fn numbers(actions: &[Action]) -> Vec<u16> {
     actions.iter().map(|action| action.0).collect()
 }

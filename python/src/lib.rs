@@ -1,7 +1,7 @@
-//! The Python module: rules, search, and agents of the library, with numpy arrays at the border.
+//! The Python module: rules, search, and agents of the library, with numpy arrays at the boundary.
 //!
-//! Input and output: Python values. Long work is done on other threads without the interpreter's lock; only the calling
-//! thread runs Python ([`serve`]).
+//! Input and output: Python values. Other threads do long work without the interpreter's lock; only the calling thread
+//! runs Python ([`serve`]).
 
 mod agents;
 mod batch;

@@ -121,7 +121,8 @@ pub fn accuracy(
     Ok(all.to_string())
 }
 
-/// Measures how balanced a game is between players of these levels, weakest first; returns JSON.
+/// Measures which player has the advantage when agents of equal strength play each other, and returns JSON. `levels`
+/// lists the agents, weakest first.
 #[pyfunction]
 #[pyo3(name = "_balance")]
 #[allow(clippy::too_many_arguments)]
@@ -156,15 +157,15 @@ pub fn balance(
     Ok(serde_json::to_string(&figures).expect("plain data"))
 }
 
-/// Plays random games and checks that the rules do what everything else relies on; returns what the games were like, as
-/// JSON.
+/// Plays random games and checks that the rules keep the contract that everything else relies on. Returns what the
+/// games were like, as JSON.
 #[pyfunction]
 #[pyo3(name = "_check_game")]
 pub fn check_game(py: Python, game: &Game, games: Whole<usize>, seed: Whole<u64>) -> PyResult<String> {
     let (games, seed) = (games.0, seed.0);
     let checked = work(py, game.written.as_ref(), |_| {
         let summary = match &game.written {
-            // checked with its own type, so that exceptions have their cause
+            // checked as a `WrittenGame`, so that the error can name the exception that caused it
             Some(written) => check(written, games, seed)
                 .and_then(|summary| unchanged(written, games, seed).map(|()| summary)),
             None => check(game.any(), games, seed),

@@ -20,7 +20,7 @@ use crate::game::{Game, Position, catalog};
 use crate::serve::work;
 use crate::written::WrittenGame;
 
-/// The number of parts in which leaves are counted, if there are that many.
+/// The number of positions from which leaves are counted separately, if there are that many positions.
 const PARTS: usize = 1000;
 
 /// Returns the positions after each legal action.
@@ -128,7 +128,7 @@ impl Game {
         self.any().manual()
     }
 
-    /// Returns a game at its beginning or, with `text`, at the position that the text names, after these actions.
+    /// Returns a game after `actions`, played from the beginning or from the position that `text` names.
     #[pyo3(signature = (text = None, actions = Vec::new()), text_signature = "($self, text=None, actions=())")]
     fn position(&self, text: Option<&str>, actions: Vec<Bound<PyAny>>) -> PyResult<Position> {
         let start = || text.map_or_else(|| Ok(self.any().initial()), |text| self.any().parse_state(text));
@@ -149,7 +149,7 @@ impl Game {
     fn perft(&self, py: Python, depth: Whole<usize>) -> PyResult<u64> {
         let (game, depth) = (self.any(), depth.0);
         work(py, self.written.as_ref(), |running| {
-            // in parts, so that it can be interrupted
+            // leaves are counted in parts, so that the work can be interrupted
             let (mut states, mut depth) = (vec![game.initial()], depth);
             while depth > 0 && states.len() < PARTS && !states.is_empty() {
                 states = states.iter().flat_map(|state| after(game, state)).collect();

@@ -27,28 +27,28 @@ use crate::written::WrittenGame;
 
 /// The longest time between two checks for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// The least probability, because a network could not output the logarithm of 0.
+/// The least probability: smaller ones become this, because a network could not output the logarithm of 0.
 const LEAST: f32 = 1e-30;
 /// The least logit, which replaces the minus infinity that masks produce.
 const LEAST_LOGIT: f32 = -1e9;
 
-/// What the numbers that an evaluator returns are.
+/// The kind of numbers that an evaluator returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Says {
     Probabilities,
     Logits,
 }
 
-/// A Python function that evaluates batches: maps planes, float32 [n, planes, height, width], to (policy, value).
+/// A Python function that evaluates batches: it maps planes, float32 [n, planes, height, width], to (policy, value).
 pub struct Callable {
     pub function: Py<PyAny>,
     pub says: Says,
-    /// The number of positions that the function wants together.
+    /// The number of positions that the function wants in one call.
     pub batch: usize,
     pub shape: Shape,
 }
 
-/// The work's side: whether to continue, and where evaluations come from.
+/// What the work sees of its caller: whether to continue, and where evaluations come from.
 pub struct Running {
     stopped: Arc<AtomicBool>,
     jobs: Sender<Job>,
@@ -56,7 +56,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Returns whether the work should continue, because no one has asked it to stop.
+    /// Returns whether the work should continue, which it should until something asks it to stop.
     pub fn goes_on(&self) -> bool {
         !self.stopped.load(Ordering::Relaxed)
             && !ending::is_near()
@@ -80,7 +80,7 @@ struct Job {
     reply: Sender<Answer>,
 }
 
-/// Logits: `[n, actions]`, and `[n, 3]` for win, draw and loss.
+/// Logits: `[n, actions]` of the policy, and `[n, 3]` for win, draw, and loss.
 struct Answer {
     policy: Vec<f32>,
     wdl: Vec<f32>,
@@ -96,7 +96,7 @@ pub fn work<T: Send>(
 }
 
 /// Returns the threads for work that calls functions. One or two of them wait for answers most of the time, so there
-/// are two more than cores.
+/// are two more threads than cores.
 fn pool() -> &'static ThreadPool {
     static POOL: OnceLock<ThreadPool> = OnceLock::new();
     POOL.get_or_init(|| {
@@ -123,7 +123,7 @@ pub fn serve<T: Send>(
     let mut failure: Option<Failure> = None;
     let mut looked = Instant::now();
     let result = std::thread::scope(|scope| {
-        // its sender is dropped when it ends, which ends the loop
+        // when the worker ends, its sender is dropped, which ends the loop below
         let worker = scope.spawn(move || match callables {
             [] => task(&running),
             _ => pool().install(|| task(&running)),
@@ -133,7 +133,7 @@ pub fn serve<T: Send>(
                 failure = Some(Failure::Raised(ending::refusal()));
                 stopped.store(true, Ordering::Relaxed);
             }
-            // after a failure, jobs are dropped, and with them the senders that the work waits for
+            // after a failure, jobs are dropped together with the senders of the replies that the work waits for
             if failure.is_some() {
                 continue;
             }
@@ -156,7 +156,7 @@ pub fn serve<T: Send>(
     });
     match (failure, result) {
         (Some(Failure::Raised(error)), _) => Err(error),
-        // the work noticed the ending first
+        // the work noticed the end of the interpreter before this thread did
         (None, Ok(Err(_)) | Err(_)) if ending::is_near() => Err(ending::refusal()),
         (Some(Failure::Panicked(panic)), _) | (None, Err(panic)) => {
             Err(raised().unwrap_or_else(|| resume_unwind(panic)))
@@ -172,7 +172,7 @@ enum Failure {
     Panicked(Box<dyn std::any::Any + Send>),
 }
 
-/// Calls a function, even one that panics.
+/// Calls a function and catches a panic.
 fn asked_safely(py: Python, callable: &Callable, planes: Vec<f32>) -> Result<Answer, Failure> {
     catch_unwind(AssertUnwindSafe(|| answering(|| answer(py, callable, planes))))
         .map_err(Failure::Panicked)?
@@ -234,7 +234,7 @@ fn logs(numbers: &mut [f32], says: Says, what: &str) -> PyResult<()> {
     Ok(())
 }
 
-/// Returns the numbers in anything that numpy can read; it must have one of these shapes.
+/// Returns the numbers in `value`, which is anything that numpy can read and must have one of these shapes.
 fn floats(value: &Bound<PyAny>, shapes: &[&[usize]], what: &str) -> PyResult<Vec<f32>> {
     let array = match value.cast::<PyArrayDyn<f32>>() {
         Ok(array) => array.clone(),
@@ -255,7 +255,7 @@ fn floats(value: &Bound<PyAny>, shapes: &[&[usize]], what: &str) -> PyResult<Vec
     }
     let busy = |error| PyValueError::new_err(format!("{what} of an evaluator: {error}"));
     let read = array.try_readonly().map_err(busy)?;
-    // in the order of its rows, whatever its memory layout is
+    // the numbers are in row order, whatever the memory layout of the array is
     Ok(read.as_array().iter().copied().collect())
 }
 
@@ -274,7 +274,7 @@ impl Forward for Asked {
     }
 
     fn batch(&self) -> usize {
-        // if it wanted single positions, each thread would call it separately
+        // for batches of a single position, each thread would call the function separately
         self.batch.max(2)
     }
 
@@ -294,7 +294,7 @@ impl Pass for AskingPass {
         }
         let mut planes = vec![0.0; wanted.ends.len() * shape.input_len()];
         shape.expand(words, &mut planes);
-        // the only sender goes with the job; if the job is dropped, there is no answer
+        // the job takes the only sender along, so if the job is dropped, receiving fails
         let (reply, replies) = channel();
         let sent = jobs.send(Job { number: *number, planes, reply });
         let Some(answer) = sent.ok().and_then(|()| replies.recv().ok()) else {

@@ -14,20 +14,20 @@ thread_local! {
     static ANSWERS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Refuses to wait for threads that cannot work: those of the process from which this one was forked, and those that
-/// are waiting for the calling evaluator.
+/// Refuses to wait for threads that cannot work: threads of the process from which this process was forked, and threads
+/// that are waiting for the calling evaluator.
 pub fn expect_threads() -> PyResult<()> {
     let me = std::process::id();
     if *OWNER.get_or_init(|| me) != me {
         return Err(PyRuntimeError::new_err(
-            "this process was forked from one in which petteia had already worked, whose threads do not exist here: \
-             use multiprocessing.get_context(\"spawn\")",
+            "this process was forked after petteia had started threads, which do not exist in this process: use \
+             multiprocessing.get_context(\"spawn\")",
         ));
     }
     if ANSWERS.get() {
         return Err(PyRuntimeError::new_err(
-            "evaluators and rules cannot search, play or step large batches themselves: the threads wait for their \
-                answer",
+            "evaluators and rules cannot search, play, or step large batches themselves: the threads are waiting \
+                for their answer",
         ));
     }
     Ok(())

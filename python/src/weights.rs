@@ -1,4 +1,4 @@
-//! Export and import of the weights of networks, as the bytes of files in the safetensors format.
+//! Export and import of network weights as the bytes of safetensors files.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::agents::configured;
 use crate::convert::{Whole, raised};
 use crate::game::Game;
 
-/// Opens a run, a checkpoint, or a file or, with a game, the agent that the program carries for it.
+/// Opens a run, a checkpoint, or a file. With a game, it can also open the agent that the program carries for the game.
 fn checkpoint(path: &std::path::Path, game: Option<&Game>) -> Result<Checkpoint> {
     match game.filter(|_| path.as_os_str() == "shipped") {
         Some(game) => shipped_agent(&game.rules),

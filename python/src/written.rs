@@ -180,7 +180,7 @@ impl WrittenGame {
     fn fail(&self, error: PyErr) -> ! {
         let message = error.to_string();
         self.kept().get_or_insert(error);
-        // no panic hook prints this
+        // unlike `panic!`, this calls no panic hook, so nothing is printed
         resume_unwind(Box::new(message))
     }
 
@@ -328,7 +328,7 @@ impl Game for WrittenGame {
             let known = outcome.extract::<String>().ok().and_then(|outcome| Outcome::from_id(&outcome));
             known.map(Some).ok_or_else(|| {
                 PyValueError::new_err(format!(
-                    "outcome is \"first\", \"second\", \"draw\" or None, not {}",
+                    "outcome must be \"first\", \"second\", \"draw\", or None, not {}",
                     outcome.repr().map_or_else(|_| "this".into(), |text| text.to_string())
                 ))
             })
@@ -377,7 +377,7 @@ impl Game for WrittenGame {
     fn key(&self, state: &WrittenState) -> u64 {
         if self.0.has.key {
             return self.call("key", (state.object(),), |key| {
-                // any integer
+                // the key may be any integer; its lowest 64 bits are used
                 key.call_method1("__and__", (u64::MAX,))?.extract()
             });
         }

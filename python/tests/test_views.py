@@ -57,8 +57,8 @@ def test_openspiel_knows_who_has_won_and_what_is_wrong():
     for message, wrong in (
         ("the game is over", lambda: over.observation_tensor(0)),
         ("no player -1", lambda: over.player_return(-1)),
-        ("not the last one", lambda: over.undo_action(1, 2)),
-        ("not the last one", lambda: over.undo_action(0, 4)),
+        ("not the last action", lambda: over.undo_action(1, 2)),
+        ("not the last action", lambda: over.undo_action(0, 4)),
         ("which is 0, not 1", lambda: state.observation_tensor(1)),
         ("player 1 does not act", lambda: state.action_to_string(1, 2)),
         ("not legal", lambda: state.apply_action(0)),

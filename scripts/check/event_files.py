@@ -4,7 +4,7 @@
     petteia train configs/smoke.toml --set train.tensorboard=true
     python3 scripts/check/event_files.py runs/smoke
 
-Each tag has a list of [step, value, time in seconds since 1970]. Damaged records cause an error.
+The object has a list of [step, value, time in seconds since 1970] for each tag. Damaged records cause an error.
 Requires tensorboard (scripts/check/requirements.txt).
 """
 

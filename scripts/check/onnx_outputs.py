@@ -7,10 +7,10 @@
 
 Each line of the second file is an object with a batch of positions and Petteia's outputs: `shape` of `planes`,
 `planes`, `policy` (logits of all actions), and `wdl` (logits of win, draw, and loss), each as a flat list. Every batch
-is run as a whole, and its first position is also run alone. Prints the largest differences; the exit code is 1 if they
-exceed the tolerance, or if the file differs from what the Python package `onnx` writes for the same model: small runtimes
-read no other encoding.
-Requires onnx, onnxruntime and numpy (scripts/check/requirements.txt).
+is run as a whole, and its first position is also run alone. Prints the largest differences. The exit code is 1 if they
+exceed the tolerance, or if the file differs from what the Python package `onnx` writes for the same model, because small
+runtimes read no other encoding.
+Requires onnx, onnxruntime, and numpy (scripts/check/requirements.txt).
 """
 
 import argparse

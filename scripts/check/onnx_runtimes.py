@@ -3,14 +3,15 @@
 
     python3 scripts/check/onnx_runtimes.py target/release/petteia [--only RUNTIME ...]
 
-Exports several networks as ONNX: shipped ones, and tiny ones for games and settings that no shipped network covers. Each is run by
-ONNX Runtime, OpenVINO, tinygrad, ncnn (converted by pnnx), and LiteRT (converted by onnx2tf), at positions of random games and in
-batches of several sizes. Prints a table of versions and largest differences; the exit code is 1 if a difference exceeds 1e-4, or if
-a runtime cannot read a file. One more runtime, tract, has its own check: `checks/onnx`.
+Exports several networks as ONNX: shipped networks, and tiny networks for games and settings that no shipped network covers. Runs
+each in ONNX Runtime, OpenVINO, tinygrad, ncnn (converted by pnnx), and LiteRT (converted by onnx2tf), at positions of random games
+and in batches of several sizes. Prints a table of versions and largest differences. The exit code is 1 if a difference exceeds 1e-4,
+or if a runtime cannot read a file. One more runtime, tract, has its own check: `checks/onnx`.
 
 Installs the packages of scripts/check/runtimes-requirements.txt and scripts/check/litert-requirements.txt under target/runtimes, once.
-They need Python 3.12 or later: PETTEIA_PYTHON312 names one; otherwise python3.14, python3.13, python3.12, or python3 is used. tinygrad
-compiles with the system's clang, of any version; without clang, tinygrad is skipped, and the output says so.
+They need Python 3.12 or later. The script uses the Python that PETTEIA_PYTHON312 names or, if the variable is not set, python3.14,
+python3.13, python3.12, or python3. tinygrad compiles with the system's clang, of any version; without clang, tinygrad is skipped, and
+the output says so.
 """
 
 import argparse
@@ -29,8 +30,8 @@ HOME = ROOT / "target" / "runtimes"
 TOLERANCE = 1e-4
 BATCHES = [1, 3, 64]
 SHIPPED = ["phage", "connect-four", "caissa", "custodial-trap-advanced"]
-# othello: a pass; gomoku: only actions on squares, on a large board; hex: pooled values with an action without a square;
-# breakthrough: pooling within the tower
+# What these games cover: othello has a pass; gomoku has only actions on squares, on a large board; hex has pooled values and an
+# action without a square; breakthrough has pooling within the tower.
 TINY = {
     "othello": [],
     "gomoku": [],
@@ -48,8 +49,8 @@ arena = { games = 0, final_games = 0 }
 """
 
 
-# Each runtime is a function from a file and a working folder to a function from planes to (policy, wdl), together with the batch
-# sizes that the file supports. Runtimes run in separate environments; see `main`.
+# Each runtime is a function that takes a file and a working folder. It returns a function from planes to (policy, wdl), and the batch
+# sizes that this function supports. Runtimes run in separate environments; see `main`.
 
 
 def onnxruntime(model, folder):
@@ -62,7 +63,7 @@ def onnxruntime(model, folder):
 def openvino(model, folder):
     import openvino
 
-    # without the hint OpenVINO computes in bf16 on CPUs that support it
+    # without this hint, OpenVINO computes in bf16 on CPUs that support it
     compiled = openvino.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 
     def run(planes):
@@ -92,14 +93,14 @@ def ncnn(model, folder):
     sizes = [shape[size] for size in ("planes", "height", "width")]
     here = Path(folder) / "network.onnx"
     shutil.copy(model, here)
-    # run only the program, because the module would import torch
+    # run pnnx's program, because its Python module would import torch
     [pnnx] = importlib.util.find_spec("pnnx").submodule_search_locations
     # fp16=0 keeps the weights in f32
     command = [f"{pnnx}/pnnx", str(here), f"inputshape=[1,{','.join(map(str, sizes))}]f32", "fp16=0"]
     said = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     said = said.stdout + said.stderr
     if "ignore" in said:
-        raise RuntimeError(f"pnnx drops something: {[line for line in said.splitlines() if 'ignore' in line]}")
+        raise RuntimeError(f"pnnx ignores a part of the model: {[line for line in said.splitlines() if 'ignore' in line]}")
     net = ncnn.Net()
     # keep computations in f32, too
     net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = net.opt.use_bf16_storage = False
@@ -156,7 +157,7 @@ def metadata(model):
 
 
 def compare(runtime, model, outputs):
-    """Returns the largest differences in a logit and in a probability; runs in an environment with the runtime."""
+    """Returns the largest differences in a logit and in a probability. Must run in an environment that has the runtime."""
     import numpy as np
     from onnx_outputs import probabilities
 
@@ -172,7 +173,7 @@ def compare(runtime, model, outputs):
                 rows = slice(first, first + batch)
                 for at, (found, expected) in enumerate(zip(run(planes[rows]), (policy[rows], wdl[rows]))):
                     if np.shape(found) != expected.shape:
-                        raise RuntimeError(f"a batch of {batch}: an output of {np.shape(found)}, not {expected.shape}")
+                        raise RuntimeError(f"a batch of {batch}: an output has shape {np.shape(found)}, not {expected.shape}")
                     # NaN counts as the largest difference
                     most[at] = float(np.maximum(most[at], np.abs(found - expected).max()))
     versions = [f"{package} {importlib.metadata.version(package)}" for package in RUNTIMES[runtime][2]]
@@ -208,7 +209,7 @@ def base_python():
         test = [name, "-c", "import sys, venv; sys.exit(sys.version_info < (3, 12))"]
         if shutil.which(name) and subprocess.run(test, stderr=subprocess.DEVNULL).returncode == 0:
             return name
-    sys.exit("no Python 3.12 or later was found: set PETTEIA_PYTHON312 to one")
+    sys.exit("no Python 3.12 or later was found: set PETTEIA_PYTHON312 to its path")
 
 
 def networks(petteia, folder):
@@ -261,7 +262,7 @@ def main():
                 command = [python, __file__, "--compare", runtime, model, outputs]
                 done = subprocess.run(command, capture_output=True, text=True, env=environment)
                 if done.returncode:
-                    failed.append(f"{game} in {runtime}: {(done.stderr.strip().splitlines() or ['no word'])[-1]}")
+                    failed.append(f"{game} in {runtime}: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
                     print(f"{game:24} {runtime:13} FAILED")
                     continue
                 told = json.loads(done.stdout.splitlines()[-1])

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the packages of scripts/release/release.sh in minimal Debian roots without a network, uses them as a new user with nothing
-# else installed would, and measures the CPU time of the first commands. The tarball, the container's files, and their bots run
-# without /proc. The wheel needs NumPy, which is downloaded beforehand to target/packaging.
+# Installs the packages of scripts/release/release.sh in minimal Debian roots without a network, uses them as a new user without any
+# other installed software would, and measures the CPU time of the first commands. The tarball, the container's files, and their bots
+# run without /proc. The wheel needs NumPy, which is downloaded beforehand to target/packaging.
 #
 #   scripts/check/packages.sh OUT
 #   scripts/check/packages.sh --install   only makes the minimal root, once, under target/packaging; fails if that is not possible
@@ -48,7 +48,7 @@ inside() {
     unshare --net --mount --pid --fork sh -c "$proc exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 chroot '$root' bash -euo pipefail -s"
 }
 
-# common first steps; the game of bad actions must end, whoever wins. Without /proc there is no <(...)
+# common first steps; the game, which consists of bad actions, must end, whoever wins; without /proc, <(...) does not work
 USE='
 quiet() { "$@" > /tmp/said 2>&1 || { cat /tmp/said >&2; return 1; }; }
 cd "$(mktemp -d)"
@@ -71,7 +71,7 @@ timed() {
     shift
     stopped+=("$({ time "$@" > /tmp/said 2>&1; } 2>&1 | awk -v what="$what" "{ printf \"%7.2f s  %s\", \$1 + \$2, what }")")
 }
-# columns from left to right, a sequence that loses against any opponent
+# columns from left to right: a sequence of actions that loses against any opponent
 play() { printf "%s\n" 1 2 3 4 5 6 7 1 2 3 4 5 6 7 1 2 3 4 5 6 7 | petteia play connect-four --opponent shipped; }
 cd "$(mktemp -d)"
 python3 -m venv environment
@@ -85,7 +85,7 @@ ls ./*.html
 printf "%s\n" "${stopped[@]}" | awk "{ print; sum += \$1 } END { printf \"%7.2f s  of CPU time in total\n\", sum; exit sum > 60 }"
 '
 
-# after the same installation, Python has the module (with the same version) and the licenses of both
+# the same installation provides the Python module (with the program's version) and the licenses of both
 MODULE='
 import importlib.metadata, subprocess
 import numpy, petteia

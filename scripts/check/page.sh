@@ -6,8 +6,8 @@
 #   scripts/check/page.sh [PROGRAM] --firefox
 #
 # The default PROGRAM is target/release/petteia. Needs node, npm, and chromium (Debian: nodejs npm chromium). playwright-core (1.60.0,
-# because later versions ask for things that Firefox ESR does not know) and html-validate are installed under target/page. CHROMIUM
-# may name another browser. With --firefox, only pages in a file are tested, in Firefox (Debian: firefox-esr, or the one named by FIREFOX).
+# because later versions use features that Firefox ESR does not have) and html-validate are installed under target/page. CHROMIUM may
+# name another browser. With --firefox, only pages in a file are tested, in Firefox (Debian: firefox-esr, or the browser that FIREFOX names).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""A slow second implementation, from published rules, of games that Petteia has as texts; compares the two.
+"""Implements games that Petteia has as texts a second time, slowly and from published rules, and compares the two implementations.
 
     python3 scripts/check/text_games.py > games.json
     python3 scripts/check/text_games.py --petteia target/release/petteia
     python3 scripts/check/text_games.py --petteia target/release/petteia --only othello hex --games 20
 
-Without --petteia it prints one JSON object per game: `perft` (the number of sequences of 1, 2, ... actions), and random
-games: the actions, for each ply the number of legal actions and the SHA-256 of their texts (sorted by bytes, joined with
-single spaces), and the result. With --petteia it compares perft with `petteia perft`; the legal actions at every ply, the
-player to move, and the result with `petteia replay`; and published perft numbers with Petteia's. For the first difference
-in a game it prints the position, and the exit code is 1.
+Without --petteia, the script prints one JSON object per game. The object has `perft` (the number of sequences of 1, 2, ...
+actions) and random games, each with its actions, its result and, for each ply, the number of legal actions and the SHA-256
+of their texts (sorted by bytes, joined with single spaces). With --petteia, the script makes three comparisons: its perft
+numbers with those of `petteia perft`; the legal actions at every ply, the player to move, and the result with those of
+`petteia replay`; and published perft numbers with Petteia's. For the first difference in a game it prints the position,
+and the exit code is 1.
 
-Each class cites its rules. Repetition rules and limits missing from the published rules are those of rules/*.game. Uses
-only Python's standard library.
+Each class cites its rules. If the published rules lack a repetition rule or a limit, the class uses that of rules/*.game.
+The script uses only Python's standard library.
 """
 
 import argparse
@@ -30,7 +31,7 @@ PLAYERS = ["first", "second"]
 ORTHOGONAL = [(1, 0), (-1, 0), (0, 1), (0, -1)]
 DIAGONAL = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 AROUND = ORTHOGONAL + DIAGONAL
-# neighbors on a rhombus of hexagons, where each row is shifted by half a hexagon against the one below
+# neighbors on a rhombus of hexagons, where each row is shifted by half a hexagon relative to the row below
 HEXAGONAL = ORTHOGONAL + [(-1, 1), (1, -1)]
 ARROW = 2
 
@@ -51,7 +52,7 @@ def plus(square, step, times=1):
 
 
 def enclosed(board, player, target, steps):
-    """The enemies in unbroken lines between a square and another piece of the player."""
+    """Returns the enemies in unbroken lines between the square `target` and another piece of the player."""
     found = []
     for step in steps:
         line, at = [], plus(target, step)
@@ -64,15 +65,15 @@ def enclosed(board, player, target, steps):
 
 
 def majority(board):
-    """The player with more pieces."""
+    """Returns the player with more pieces, or "draw"."""
     lead = sum(1 if piece == 0 else -1 for piece in board.values())
     return "draw" if lead == 0 else PLAYERS[lead < 0]
 
 
 class Game:
-    """Rules. `actions` returns the legal actions by their texts, each with the data that `play` needs.
+    """The rules of a game. `actions` returns a dict from the texts of the legal actions to the data that `play` needs.
 
-    `limit` and `repetition` are the numbers of actions and of equal positions that end a game with `result_at_limit`.
+    A game ends with `result_at_limit` after `limit` actions, or when a position has occurred `repetition` times.
     """
 
     settings, limit, repetition = [], None, None
@@ -91,15 +92,15 @@ class Game:
 
 
 def winner_if_stuck(game, position):
-    """The last player able to act wins."""
+    """Returns the winner if the player to move cannot act: the last player who could act wins."""
     return None if game.actions(position) else PLAYERS[1 - position.player]
 
 
 class LinesOfAction(Game):
     """Lines of Action. Rules: Claude Soucie in Sid Sackson, A Gamut of Games, as on M. Winands' page of the Computer
-    Olympiad's rules (https://dke.maastrichtuniversity.nl/m.winands/loa/rules.html), except that a player who connects both
-    sides at once wins, as in the book's second edition (1982); the Olympiad counts that as a draw. A player with no move
-    passes.
+    Olympiad's rules (https://dke.maastrichtuniversity.nl/m.winands/loa/rules.html), with one exception: a player whose move
+    connects both sides at once wins, as in the book's second edition (1982), whereas the Olympiad counts that as a draw. A
+    player with no move passes.
     """
 
     name, width, height, depth = "lines-of-action", 8, 8, 3
@@ -183,8 +184,9 @@ class Clobber(Game):
 
 class HasamiShogi(Game):
     """Hasami Shogi, the variant with nine men. Rules: https://www.igfip.com/hasamishogi/rules.html: men move like rooks,
-    all enemies between the man that arrives and another own man are captured, and a player with at most one man left
-    loses. (No capture in a corner; Wikipedia's variant 1 has it.) The rules do not cover a player with no move: a loss here.
+    all enemies between the man that arrives and another man of the same player are captured, and a player with at most one
+    man left loses. There is no capture in a corner, which Wikipedia's variant 1 has. The rules do not say what happens to a
+    player with no move; here, that player loses.
     """
 
     name, width, height, depth, limit, repetition = "hasami-shogi", 9, 9, 3, 400, 4
@@ -285,9 +287,10 @@ class Gomoku(Game):
 
 
 class Hex(Game):
-    """Hex on 7x7 with the swap of pieces. Rules: https://www.hexwiki.net/index.php/Rules and .../Swap_rule: as the first
-    action, the second player may replace the stone with one of its own color, mirrored in the diagonal that maps each
-    player's edges to the other's. The first player connects row 1 to row 7, the second one column a to column g.
+    """Hex on 7x7 with the swap of pieces. Rules: https://www.hexwiki.net/index.php/Rules and .../Swap_rule: instead of
+    placing a first stone, the second player may replace the first player's stone with one of its own color, mirrored in the
+    diagonal that maps each player's edges to the other's. The first player connects row 1 to row 7; the second player
+    connects column a to column g.
     """
 
     name, width, height, depth, settings = "hex", 7, 7, 3, ["game.size=7"]
@@ -328,7 +331,7 @@ class Hex(Game):
 
 class Amazons(Game):
     """Amazons on 10x10; a move and its shot are two actions. Rules: https://en.wikipedia.org/wiki/Game_of_the_Amazons:
-    an amazon moves like a chess queen and shoots like one from where it arrives; a player with no move loses.
+    an amazon moves like a chess queen and then shoots in the same way from its new square; a player with no move loses.
     """
 
     name, width, height, depth, limit = "amazons", 10, 10, 3, 200
@@ -399,7 +402,8 @@ class Breakthrough(Game):
 class Othello(Game):
     """Othello. Rules: the World Othello Federation's (https://www.worldothello.org/about/about-othello/othello-rules):
     a disc must outflank enemy discs in straight lines and turns them over; a player with no move passes; when neither
-    player can move, more discs win. Squares are numbered from the bottom, so Black starts on d5 and e4, as usual.
+    player can move, the player with more discs wins. Rows are numbered from the bottom, so Black starts on d5 and e4, as
+    usual.
     """
 
     name, width, height, depth = "othello", 8, 8, 6
@@ -433,10 +437,10 @@ class Othello(Game):
 
 class Konane(Game):
     """Konane on 8x8. Rules: E. Berlekamp, https://math.berkeley.edu/~berlek/cgt/konane.html, and
-    https://brainking.com/en/GameRules?tp=94: the first player removes an own stone in the center or in a corner, the
-    second player an own stone next to the gap; then players take turns jumping over orthogonally adjacent enemies,
-    removing them, once or several times in one line; a player with no move loses. The first player's stones are on a1 and
-    the squares of its color. Each jump is an action; a player who could continue jumping may stop.
+    https://brainking.com/en/GameRules?tp=94: the first player removes one of its own stones in the center or in a corner;
+    the second player removes one of its own stones next to the gap. Then players take turns jumping over orthogonally
+    adjacent enemies, once or several times in one line, and removing them; a player with no move loses. The first player's
+    stones are on a1 and the squares of the same color. Each jump is an action; a player who could continue jumping may stop.
     """
 
     name, width, height, depth, limit = "konane", 8, 8, 5, 100
@@ -445,7 +449,7 @@ class Konane(Game):
         return Position({square: sum(square) % 2 for square in self.squares()}, 0, 0)
 
     def jumps(self, board, player, origin, steps):
-        """The jumps of a stone: their texts, each with the stone's origin, the square that it jumps over, and its target."""
+        """Returns the jumps of a stone by their texts: the stone's origin, the square that it jumps over, and its target."""
         found = {}
         for step in steps:
             over, target = plus(origin, step), plus(origin, step, 2)
@@ -506,7 +510,7 @@ GAMES = [
 FAIRY = "tests/perft.sh of Fairy-Stockfish"
 MCE = "tests/perft_ataxx.rs of mce, computed by it and by Fairy-Stockfish"
 REGULAR = "the bench test of a compiler for Regular Games (amazons-naive.hrg, connect4.hrg, ticTacToe.rg)"
-# published perft numbers: the game, the position unless it is the first one, depth, number, source
+# published perft numbers: the game, the position (unless it is the start position), depth, number, source
 PUBLISHED = [
     ("tic-tac-toe", None, 9, 127872, REGULAR),
     ("connect-four", None, 8, 5673234, REGULAR),
@@ -538,7 +542,7 @@ def perft(game, position, depth):
 
 
 class Play:
-    """A game from the start, with its repetitions and its limit."""
+    """A game in progress, which counts repetitions and knows its limit."""
 
     def __init__(self, game):
         self.game, self.played, self.seen = game, [], {}
@@ -620,7 +624,7 @@ def difference(play, theirs):
     ours = {"player": play.player, "result": play.result, "legal": sorted(play.actions)}
     other = {"player": theirs["to_move"], "result": theirs["outcome"], "legal": sorted(theirs["legal"])}
     if play.result:
-        # after the end, the player to move is meaningless
+        # after the end, there is no meaningful player to move
         del ours["player"], other["player"]
     if len(set(other["legal"])) != len(other["legal"]):
         return "two actions have the same text in Petteia"
@@ -665,7 +669,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [game.name for game in GAMES]
     parser.add_argument("--petteia", metavar="PATH", help="compare with this program")
-    parser.add_argument("--rules", type=Path, default=ROOT / "rules", help="the folder with its texts (default: rules)")
+    parser.add_argument("--rules", type=Path, default=ROOT / "rules", help="the folder with its rule texts (default: rules)")
     parser.add_argument("--games", type=int, default=100, help="random games per game (default: 100)")
     parser.add_argument("--deeper", type=int, default=0, help="additional plies of perft (default: 0)")
     parser.add_argument("--seed", type=int, default=1)

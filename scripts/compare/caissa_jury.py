@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A CodeCup 2003 style jury for Caissa: a program plays against a random player, one process per game, alternating sides.
+"""A jury for Caissa as in CodeCup 2003: a program plays against a random player, with one process per game and alternating sides.
 
     python3 scripts/compare/caissa_jury.py './caissa-bot --codecup' --games 100
 
@@ -51,7 +51,7 @@ def play(pieces, tiles, a, b):
 
 
 def sound(pieces, tiles, side):
-    """R4 and R5, after a move of `side`."""
+    """R4 and R5: applied after a move of `side`."""
     group, todo = set(), [next(iter(tiles))]
     while todo:
         x, y = todo.pop()
@@ -78,7 +78,7 @@ def text(move):
 
 
 def game(command, side, chance):
-    """The result for the program, which plays `side`: "won", "drawn", "lost", or a description of its fault."""
+    """Returns the result for the program, which plays `side`: "won", "drawn", "lost", or a description of its fault."""
     program = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
     try:
         return judge(program, side, chance)

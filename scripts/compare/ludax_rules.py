@@ -5,13 +5,13 @@
     python3 scripts/compare/ludax_rules.py
     python3 scripts/compare/ludax_rules.py --only othello hex --games 20 --petteia ./petteia
 
-After every action both programs must have the same legal actions and the same player to move, and at the end the same
-result; the first difference is printed with the actions that lead to it, and the exit code is 1. Legal actions come from
-`petteia replay` for a text (rules/ and scripts/compare/ludax/*.game), and from the legal action mask for a description
-(Ludax's package and scripts/compare/ludax/*.ldx). Ludax has no limits, no repetition, and no result for a player with no
-action unless a description defines them, so these ends are checked against this script's own count. In Hex, Petteia must
-offer the swap after the first stone and only then; it is never played. In Othello, Ludax continues with two passes after
-the last disc.
+After every action, both programs must have the same legal actions and the same player to move; at the end, they must have
+the same result. The script prints the first difference with the actions that lead to it, and the exit code is 1. For a text
+(rules/ and scripts/compare/ludax/*.game), legal actions come from `petteia replay`; for a description (Ludax's package and
+scripts/compare/ludax/*.ldx), they come from Ludax's legal action mask. Ludax has no limits, no repetition, and no result for
+a player with no action unless a description defines them, so the script checks these kinds of end by its own count. In Hex,
+Petteia must offer the swap after the first stone and only then; it is never played. In Othello, Ludax continues with two
+passes after the last disc.
 """
 
 import argparse
@@ -49,10 +49,11 @@ class Difference(Exception):
 class Pair:
     """A text and a description of the same game.
 
-    `top`: Ludax's first row is Petteia's last one. `stuck`, `limit`, `repetition`, and `quiet` are rules that the text has
-    and the description lacks: the result for a player with no action, and the numbers of actions, of equal positions, and
-    of actions without a capture after which the game is a draw. `swap` is the number of actions after which the text
-    offers a swap. `captures` prefers actions that take pieces, for games that would not end if played at random.
+    With `top`, Ludax's first row is Petteia's last row. `stuck`, `limit`, `repetition`, and `quiet` are rules that the text
+    has and the description lacks. `stuck` is the result for a player with no action. The game is a draw after `limit`
+    actions, after `repetition` occurrences of a position, or after `quiet` actions without a capture. `swap` is the number
+    of actions after which the text offers a swap. With `captures`, actions that take pieces are preferred, for games that
+    would not end if played at random.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ PAIRS = {
     "tic-tac-toe": Pair(RULES / "tic-tac-toe.game", PACKAGE / "tic_tac_toe.ldx"),
     "connect-four": Pair(RULES / "connect-four.game", PACKAGE / "connect_four.ldx"),
     "gomoku": Pair(RULES / "gomoku.game", OWN / "gomoku.ldx"),
-    # Ludax 1.0.0 has this as "(line 5 exact:true)", which fails at the edge: it looks for a sixth stone in the last square.
+    # Ludax 1.0.0 has "(line 5 exact:true)" for this, but it fails at the edge, where it looks for a sixth stone in the last square.
     # A row of n has n - 4 lines of 5, n - 5 of 6, and n - 6 of 7, so (lines of 5) - 2 * (lines of 6) + (lines of 7) is the
     # number of rows of exactly 5.
     "gomoku-exact": Pair(OWN / "gomoku-exact.game", OWN / "gomoku-exact.ldx"),
@@ -83,7 +84,7 @@ PAIRS = {
         OWN / "hasami-shogi-single.game", PACKAGE / "hasami_shogi.ldx", stuck="loss", limit=400, captures=True
     ),
     "yavalath": Pair(RULES / "yavalath.game", PACKAGE / "yavalath.ldx", stuck="draw"),
-    # Ludax's english_draughts.ldx promotes a piece before it checks whether it can continue, so a new king continues at once.
+    # Ludax's english_draughts.ldx promotes a piece before checking whether it can continue capturing, so a new king continues at once.
     "english-draughts": Pair(
         RULES / "english-draughts.game", OWN / "english-draughts.ldx", limit=400, repetition=3, quiet=100
     ),
@@ -137,7 +138,7 @@ class Description:
         self.start = self.init(jax.random.PRNGKey(0))
 
     def count_after(self, state, actions):
-        """The number of pieces that the opponent has left after each action."""
+        """Returns the number of pieces that the opponent has left after each of these actions."""
 
         def left(action):
             after = self.env.step(state, action).game_state.board
@@ -169,11 +170,11 @@ class Description:
 
 
 def squares(info, top):
-    """Name, column, and row of each square in Ludax; its first row is Petteia's last one if `top`."""
+    """Returns (name, (column, row)) of each square in Ludax's order. With `top`, Ludax's first row is Petteia's last row."""
     if str(info.board_shape) == "hexagon_shape":
         side = info.hex_diameter // 2 + 1
         rows = [range(max(0, row - side + 1), min(info.hex_diameter, side + row)) for row in range(info.hex_diameter)]
-        # Petteia's columns slant: the top row begins in column a, and rows below the middle one begin further right
+        # Petteia's columns slant: the top row begins in column a, and rows below the middle row begin farther right
         found = [(column, row) for row, columns in enumerate(rows) for column in columns]
         last = info.hex_diameter
     else:
@@ -184,7 +185,7 @@ def squares(info, top):
 
 
 def plain(pair, action):
-    """A text's action, with its squares only."""
+    """Returns the squares in an action of Petteia, without anything else."""
     return "".join(re.findall(r"[a-z]\d+", action)) or action
 
 
@@ -211,7 +212,7 @@ def expected_end(pair, plies, seen, quiet, state, legal):
 
 
 def over_by_passes(theirs, state):
-    """The result if neither player can act any more: two passes end the game in Ludax."""
+    """Returns the result if neither player can act anymore, because two passes end the game in Ludax; otherwise None."""
     for _ in range(2):
         if set(theirs.legal(state)) != {"pass"}:
             return None

@@ -18,7 +18,7 @@ def options(about, cases, rounds, seconds, kinds):
 
 
 def bench(args, measurement, lacks, *arguments):
-    """The rate per CPU second of a measurement of `petteia bench`; `None` if its error has one of the texts `lacks`."""
+    """Returns the rate per CPU second of a measurement of `petteia bench`, or `None` if it fails with one of the texts `lacks`."""
     done = subprocess.run([args.petteia, "bench", *arguments, "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         if any(text in done.stderr for text in lacks):
@@ -28,7 +28,7 @@ def bench(args, measurement, lacks, *arguments):
 
 
 def rate(work, count, seconds):
-    """The rate per CPU second if each call of `work` does this many; all threads of this process count."""
+    """Returns the rate per CPU second, where each call of `work` counts as `count`. The CPU time is that of all threads."""
     start, done = time.process_time(), 0
     while time.process_time() - start < seconds:
         work()

@@ -2,10 +2,10 @@
 """Compares Petteia's forward pass with PyTorch, ONNX Runtime, and OpenVINO, using the same weights and positions.
 
 Requires Petteia's Python module (`pip install ./python`), the packages torch, onnx, onnxruntime, openvino, and safetensors (all on
-PyPI), and a built petteia. `petteia.torch` builds the network from Petteia's safetensors file and list of layers. First its outputs are
-compared with Petteia's, as an independent check of the layers' meaning. Then all engines are measured in turn, round by round, on one
-thread, each in suitable forms: PyTorch as usually written, with channels last, and frozen (TorchScript, channels last), in f32 and
-bf16. Prints medians of evaluations per CPU second, and Petteia's rate divided by the other engine's.
+PyPI), and a built petteia. `petteia.torch` builds the network from Petteia's safetensors file and list of layers. First the script
+compares this network's outputs with Petteia's, as an independent check of the layers' meaning. Then it measures all engines in turn,
+round by round, on one thread. PyTorch is measured as usually written, with channels last, and frozen (TorchScript, channels last), in
+f32 and bf16. Prints medians of evaluations per CPU second, and Petteia's rate divided by the other engine's.
 
     python3 scripts/compare/net.py [--petteia target/release/petteia] [--rounds 5] [--seconds 1] [--json]
                                    [--case connect-four:64x5 ...]
@@ -38,7 +38,7 @@ def ours(args, game, net, batch, precision, seconds, save=None):
     arguments = ["net", "--game", game, of, net, "--batch", str(batch), "--precision", precision]
     arguments += ["--seconds", str(seconds / 5)] + (["--save", save] if save else [])
     found = bench(args, "net/forward", ["this CPU lacks"], *arguments)
-    # the repetition was too short for a single batch
+    # the measurement was too short for a single batch
     return found if found != 0 else ours(args, game, net, batch, precision, seconds * 4, save)
 
 
@@ -65,7 +65,7 @@ def check(args, game, net):
 
 
 def rivals(model, planes):
-    """The engines to measure: names, and functions that evaluate the batch once."""
+    """Returns the engines to measure: a dict from names to functions that evaluate the batch once."""
     file = io.BytesIO()
     torch.onnx.export(model, (planes,), file, input_names=["x"], output_names=["p", "v"], dynamo=False)
     options = onnxruntime.SessionOptions()

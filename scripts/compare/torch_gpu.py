@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Measures PyTorch's forward pass of networks like Petteia's on an NVIDIA GPU, to compare with Petteia's.
+"""Measures PyTorch's forward pass of networks like Petteia's on an NVIDIA GPU, for comparison with Petteia's own forward pass.
 
 Requires Petteia's Python module (`pip install ./python`) and torch with CUDA. For Petteia's times run `cargo test --release --lib
 net::cuda::on_gpu::time -- --ignored --nocapture`. The networks are those of `petteia.torch` with initial weights and norms folded in, in
-16 bits with channels last, replayed as a CUDA graph: as they are usually written ("plain"), and with cuDNN's operations that fuse bias,
-skip, and ReLU ("fused"), each also with copies of input and output. Prints the best of five means of ten.
+16 bits with channels last, replayed as a CUDA graph. They are measured as usually written ("plain") and with cuDNN's operations that fuse
+bias, skip, and ReLU ("fused"), each with and without copies of input and output. Each time printed is the best of five means, each of
+ten repetitions.
 
     python3 scripts/compare/torch_gpu.py
 """
@@ -42,7 +43,8 @@ class Fused(petteia.torch.Network):
 
 
 def weights(filters, blocks):
-    """The weights of a network for 18 planes and any board size, with four actions on each square: a game's network without its other actions."""
+    """Returns the weights of a network for 18 planes, any board size, and four actions on each square. They are those of a game's network
+    without its other actions."""
     with tempfile.TemporaryDirectory() as folder:
         path, sizes = Path(folder) / "new.safetensors", {"filters": filters, "blocks": blocks}
         petteia.new_network(path, petteia.Game("cage"), **sizes, value_pooling=True, value_planes=16)

@@ -2,9 +2,9 @@
 """Compares Petteia's training steps with PyTorch's, for networks of the same sizes on one thread.
 
 Requires Petteia's Python module (`pip install ./python`), the package torch (on PyPI), and a built petteia. The network is that of
-`petteia.torch`. PyTorch uses channels last, convolutions followed by batch norm, and SGD with momentum, in f32 and with autocast to bf16;
-Petteia uses AdamW and also draws each batch from a window. Both are measured in turn, round by round. Prints medians of positions per
-CPU second, and Petteia's rate divided by PyTorch's in the same precision.
+`petteia.torch`. PyTorch uses channels last, convolutions followed by batch norm, and SGD with momentum, in f32 and with autocast to bf16.
+Petteia uses AdamW, and its time includes drawing each batch from a window. Both are measured in turn, round by round. Prints medians of
+positions per CPU second, and Petteia's rate divided by PyTorch's in the same precision.
 
     python3 scripts/compare/train.py [--petteia target/release/petteia] [--rounds 3] [--seconds 8] [--json]
                                      [--case connect-four:64x5 ...]

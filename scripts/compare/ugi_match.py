@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Plays games between two UGI engines; knows no rules and asks the engines instead.
+"""Plays games between two UGI engines. The script knows no rules; it asks the engines.
 
     python3 scripts/compare/ugi_match.py ./a ./b --games 20 --go 'nodes 100'
     python3 scripts/compare/ugi_match.py ./a ./b --games 1000 --clock 200+2 --random 4    (milliseconds)
 
 Every position is sent to both engines, which must give the same answers to `query p1turn`, `gameover`, and `result`. A
-game begins with random moves from `query moves` (Petteia's extension of UGI), the same ones in both games of a pair. A
-violation of the protocol is a fault: no answer, a malformed answer, an action that the other engine does not accept, or
-running out of time. The exit code is 1 if there was a fault. Requires only Python 3.8.
+game begins with random moves from `query moves` (Petteia's extension of UGI); both games of a pair begin with the same moves.
+A violation of the protocol counts as a fault: no answer, a malformed answer, an action that the other engine does not accept,
+or running out of time. The exit code is 1 if there was a fault. Requires only Python 3.8.
 """
 import argparse, queue, random, shlex, subprocess, sys, threading, time
 
@@ -52,7 +52,7 @@ class Engine:
         return line
 
     def answer(self, question, first, patience=None):
-        """Returns the words after `first` in the answer; only info lines may precede it."""
+        """Returns the words after `first` in the answer. Only info lines may precede the answer."""
         self.send(question)
         while True:
             words = self.read_line(patience).split()
@@ -68,7 +68,7 @@ class Engine:
 
 
 def play(engines, first, options, seed):
-    """Plays a game; returns the result for engine 0 (1, 0.5, or 0) and the moves."""
+    """Plays a game and returns the result for engine 0 (1, 0.5, or 0) and the moves."""
     moves, chance = [], random.Random(seed)
     left = [options.clock[0] / 1000] * 2 if options.clock else None
     for engine in engines:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Compiles src/net/cuda/kernel.cu with NVIDIA's compiler into PTX texts and a cubin, compressed with zstd in assets/cuda. They are
-# committed, so that nobody else needs the compiler. They contain no path and no time: the same source gives the same bytes. Needs
-# zstd and g++.
+# Compiles src/net/cuda/kernel.cu with NVIDIA's compiler into PTX texts and a cubin, compressed with zstd in assets/cuda. These files
+# are committed, so only people who change the source need the compiler. They contain no path and no time: the same source gives the
+# same bytes. Needs zstd and g++.
 #
 #   scripts/release/build_cuda.sh            compiles and writes
 #   scripts/release/build_cuda.sh --check    compiles, compares with the committed files, and checks the kernels' needs on each GPU
@@ -14,12 +14,12 @@ PACKED=assets/cuda
 FILES=(kernel_75.ptx kernel_80.ptx kernel_90a.cubin)
 WANTED=scripts/release/cuda-requirements.txt
 TOOLS=target/cuda/tools
-# the oldest PTX version with the required instructions: drivers since CUDA 11.0 (2020) can load it, whereas the compiler's default
+# the oldest PTX version with the required instructions; drivers since CUDA 11.0 (2020) can load it, whereas the compiler's default
 # version needs a driver as new as the compiler
 PTX=7.0
-# upper limits for a kernel: registers (so that a block can have 512 threads), bytes spilled from registers (highest on Turing, where a
-# product has half the size; none on Hopper), and bytes of shared memory besides those of the launch, which src/net/cuda/plan.rs keeps
-# within each GPU's limit
+# upper limits for a kernel: registers (so that a block can have 512 threads); bytes spilled from registers (highest on Turing, where
+# a matrix instruction computes half as much; none on Hopper); and bytes of static shared memory. The launch adds more
+# shared memory; src/net/cuda/plan.rs keeps that within each GPU's limit.
 REGISTERS=128 SPILLED=80 SHARED=0
 
 install() {
@@ -48,7 +48,7 @@ compile() {
     "$nvcc" "${flags[@]}" -arch=sm_90a -cubin "$SOURCE/kernel.cu" -o "$1/kernel_90a.cubin"
 }
 
-# budget TEXT GPU: assembles the text and compares each kernel's needs with the budget
+# budget TEXT GPU: assembles the PTX text and compares each kernel's needs with the upper limits
 budget() {
     local said
     said=$("$TOOLS/nvidia/cu13/bin/ptxas" -v "-arch=sm_$2" "$1" -o /dev/null 2>&1) || { echo "$said" >&2; return 1; }

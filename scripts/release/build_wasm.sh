@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Compiles the library into the program for pages in a file: WebAssembly with SIMD, compressed with gzip in assets/wasm. It is
-# committed, so that nobody else needs the toolchain: Debian's rustc-web, cargo-web, and rust-web-src, and the lld of their LLVM.
-# assets/wasm/toolchain.txt records the version. The output contains no path and no time: the same source and toolchain give the same bytes.
+# Compiles the library into the program for pages in a file: WebAssembly with SIMD, compressed with gzip in assets/wasm. The file is
+# committed, so only people who change the source need the toolchain: Debian's rustc-web, cargo-web, and rust-web-src, and the lld of
+# their LLVM. assets/wasm/toolchain.txt records the version. The output contains no path and no time: the same source and toolchain give
+# the same bytes.
 #
 #   scripts/release/build_wasm.sh            compiles and writes
 #   scripts/release/build_wasm.sh --check    compiles and compares with the committed file
@@ -33,7 +34,7 @@ compile() {
         -Zunstable-options -Cpanic=immediate-abort
         -Zlocation-detail=none
         "--remap-path-prefix=$cargo_home=cargo" "--remap-path-prefix=$PWD=petteia"
-        # stack that a deep search of a text game needs
+        # a deep search of a text game needs this much stack
         -Clink-arg=-z -Clink-arg=stack-size=4194304
     )
     RUSTC=$RUSTC RUSTC_BOOTSTRAP=1 RUSTFLAGS="${flags[*]}" $CARGO rustc --profile wasm --locked --lib --crate-type cdylib \
@@ -44,7 +45,7 @@ compile() {
 
 if [ "${1:-}" != "--check" ]; then
     mkdir -p $PACKED
-    # a library for WebAssembly does not include these files, so they can be written in place
+    # the library for WebAssembly does not include these files, so they can be written in place
     compile $PACKED
     ls -l $PACKED
     exit

@@ -2,13 +2,14 @@
 """Writes the license notices of everything linked into Petteia's programs, or checks that they are up to date.
 
     scripts/release/licenses.py            writes src/cli/licenses/linked.txt, cloud.txt and vulkan.txt, src/page/file/linked.txt and python/LICENSES.txt
-    scripts/release/licenses.py --check    exits with 1 if Cargo.lock or the dependencies of Cargo.toml changed since; needs no network
+    scripts/release/licenses.py --check    exits with 1 if Cargo.lock or the dependencies of Cargo.toml have changed since; needs no network
 
-The packages are those of `cargo tree --edges normal` on Linux, macOS, Windows, and FreeBSD: for the default features (linked.txt), and the
-additional ones of the features cloud and vulkan (cloud.txt, vulkan.txt). The program in a page has those for WebAssembly, and the Python
-module has its own. Their texts come from the sources downloaded by cargo, including those of C code in subfolders; the texts of Rust's
-standard library come from the toolchain. If a package offers a choice of licenses, one is taken, MIT if possible. Packages with the same
-text share it. The same versions give the same bytes. Uses only Python's standard library and cargo.
+The packages are those that `cargo tree --edges normal` lists on Linux, macOS, Windows, and FreeBSD. linked.txt has the packages of the
+default features; cloud.txt and vulkan.txt have the additional packages of the features cloud and vulkan. The program in a page has the
+packages for WebAssembly, and the Python module has its own list. The license texts come from the sources downloaded by cargo, including
+the C code in subfolders; those of Rust's standard library come from the toolchain. If a package offers a choice of licenses, the script
+takes one, MIT if possible. Packages with the same text share it. The same versions give the same bytes. Uses only Python's standard
+library and cargo.
 """
 
 import argparse
@@ -30,7 +31,7 @@ SEAL = "Made for the dependencies with SHA-256 "
 TARGETS = [f"{cpu}-{system}" for cpu in ["x86_64", "aarch64"] for system in ["unknown-linux-gnu", "unknown-linux-musl", "apple-darwin", "pc-windows-msvc", "unknown-freebsd"]]
 # packages of this repository
 OWN = {"petteia", "petteia-python"}
-# the first of these among several alternatives
+# if a package offers alternatives, the first of these that it offers is chosen
 PREFERRED = ["MIT", "ISC", "Zlib", "BSD-3-Clause", "BSD-2-Clause", "0BSD", "BSL-1.0", "Unicode-3.0", "Apache-2.0", "MPL-2.0"]
 # texts that identify these licenses
 MARKS = [
@@ -56,9 +57,9 @@ ASIDE = {"tests", "test", "benches", "examples", "example", "doc", "docs", "fuzz
 NOT_CHOSEN = {("zstd-sys", "zstd/COPYING")}
 # packages in Rust's standard library for systems that Petteia does not support
 ELSEWHERE = re.compile(r"^(fortanix|hermit|moto|vex|wasi|wit-bindgen|r-efi|dlmalloc|unwinding)")
-# texts that name no owner, as found in some package
+# license texts that name no owner, each copied from some package
 IMPERSONAL = {}
-# zig's addition when it links (scripts/release/release.sh)
+# what zig adds when it links (scripts/release/release.sh)
 LINKER = "Programs of released packages also contain LLVM's libunwind: Apache-2.0 WITH LLVM-exception, which asks for no notice in them."
 RULE = "=" * 100
 
@@ -132,7 +133,7 @@ def files_of(name, folder):
 
 
 def notices(name, expression, texts, authors):
-    """The texts required for this package: those of the chosen licenses, and any that do not belong to the others."""
+    """The texts required for this package: those of the chosen licenses, and any text that belongs to none of the other licenses."""
     wanted = chosen(expression)
     others = {one for choice in alternatives(expression) for one in choice} - set(wanted)
     keep = []
@@ -149,7 +150,7 @@ def notices(name, expression, texts, authors):
 
 
 def standard(license, name, authors):
-    """The text of a license for a package that does not have it."""
+    """The text of a license for a package that does not include the text."""
     who = ", ".join(re.sub(r"\s*<.*?>", "", author) for author in authors) or f"the {name} developers"
     if license == "MIT":
         text = (ROOT / "LICENSE-MIT").read_text()
@@ -180,7 +181,7 @@ def standard_library():
 
 
 def grouped(packages):
-    """Texts with the labels of the packages that have them, ordered by first label."""
+    """License texts, each with the labels of the packages that have it, ordered by the first label."""
     groups = {}
     for label, expression, texts, authors in packages:
         for text in notices(label, expression, texts, authors):

@@ -2,12 +2,13 @@
 """Collects and checks the pages described in docs/balance and docs/reports, which are not in the tree.
 
     scripts/release/pages.py PROGRAM FOLDER             exits with 1 if a page differs from its SHA256SUMS
-    scripts/release/pages.py PROGRAM FOLDER --accept    writes docs/balance/SHA256SUMS of the pages in FOLDER instead
+    scripts/release/pages.py PROGRAM FOLDER --accept    writes docs/balance/SHA256SUMS for the pages in FOLDER instead
 
 PROGRAM makes the pages of docs/balance with `petteia balance` and the options below, in half an hour of CPU time. A page that is
 already in FOLDER with the right checksum is not made again. On a CPU with other instructions, games may differ. The pages of
-docs/reports come from the Git history, because their runs were not kept, and new runs would show other times. Every number about a
-page in a README.md must occur on that page. Look at a page before you accept it. Uses only Python's standard library and git.
+docs/reports come from the Git history, because their runs were not kept, and new runs would show other times. Every number that a
+README.md gives about a page must occur on that page. Look at a page before you accept it. Uses only Python's standard library and
+git.
 """
 
 import argparse
@@ -80,7 +81,7 @@ def numbers(text):
 def shown(page):
     """The text of a page as a browser shows it."""
     page = re.sub(r"<(style|script)\b.*?</\1>", " ", page, flags=re.S)
-    # a superscript joins its base, all other elements are separate
+    # a superscript is joined to its base; all other elements are separated by spaces
     return html.unescape(re.sub(r"<[^>]*>", " ", re.sub(r"</?sup>", "", page)))
 
 
@@ -95,7 +96,7 @@ def is_on(number, page):
 
 
 def wrong_numbers(name, folder):
-    """Numbers that docs/NAME/README.md gives for pages and that are not on them. A bullet names its pages: `GAME.html`."""
+    """Numbers that docs/NAME/README.md gives for pages but that are not on those pages. A bullet names its pages: `GAME.html`."""
     checked, wrong = 0, []
     for told in (ROOT / "docs" / name / "README.md").read_text().split("\n- ")[1:]:
         told = told.split("\n\n")[0]
@@ -131,7 +132,7 @@ def main():
         (ROOT / "docs/balance/SHA256SUMS").write_text("".join(lines))
     wrong = [*wrong_pages("balance", balance), *wrong_pages("reports", reports)]
     if wrong:
-        wrong.append(f"look at them; if they are right: scripts/release/pages.py {args.program} {args.folder} --accept")
+        wrong.append(f"look at these pages; if they are right, run scripts/release/pages.py {args.program} {args.folder} --accept")
     wrong += [*wrong_numbers("balance", balance), *wrong_numbers("reports", reports)]
     sys.exit("\n".join(wrong) or None)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Redraws the pictures of README.md and of the tutorial in docs/images: the page with a game, the tops of a balance page and of the
-# report of the tutorial's run, each in light and dark, and a terminal with a game.
+# Redraws the pictures of README.md and the tutorial in docs/images: the page with a game, the top of a balance page, and the top of
+# the report of the tutorial's run, each in light and dark; and a terminal with a game.
 #
 #   scripts/release/pictures.sh [PROGRAM] [--run RUN]
 #

@@ -4,11 +4,11 @@
 # give the same bytes in any folder.
 #
 #   scripts/release/release.sh [OUT]         writes them to OUT (default: target/release-packages)
-#   scripts/release/release.sh --again OUT   makes them again from the last commit in a clone in another folder, and compares with OUT
+#   scripts/release/release.sh --again OUT   makes them again from the last commit, in a clone elsewhere, and compares them with OUT
 #
 # The program is compiled once, by maturin with the profile `dist` and zig's linker, and is the same in every package; the module in the
-# wheel is a library without the training code. maturin and zig are installed under target/packaging in the versions given in
-# scripts/release/requirements.txt; the pages are kept there, too (scripts/release/pages.py). Needs tar, gzip, and dpkg-deb.
+# wheel is a library without the training code. maturin and zig are installed under target/packaging in the versions that
+# scripts/release/requirements.txt gives; the pages are also kept there (scripts/release/pages.py). Needs tar, gzip, and dpkg-deb.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 umask 022
@@ -38,7 +38,7 @@ install_tools() {
     cp "$WANTED" "$TOOLS/installed.txt"
 }
 
-# Replaces paths on the builder's machine with those of the sources, for C code, too. Does not use RUSTFLAGS, which would override the
+# Replaces paths on the builder's machine with paths in the sources, for C code, too. Does not use RUSTFLAGS, which would override the
 # flags in .cargo/config.toml.
 # compile FOLDER OUT [FLAG ...]: makes the wheel of the crate in FOLDER
 compile() {
@@ -51,7 +51,7 @@ compile() {
         --config "target.'cfg(all())'.rustflags=[$flags]"
 }
 
-# the wheel must not contain a folder of the builder's machine
+# the wheel must not contain the path of a folder on the builder's machine
 expect_no_paths() {
     local path
     for path in "$PWD" "$build" "$HOME/" "${CARGO_HOME:-$HOME/.cargo}/"; do
@@ -62,7 +62,7 @@ expect_no_paths() {
     done
 }
 
-# Documents for people, beside the program: man pages, completions, licenses.
+# What accompanies the program in packages: man pages, completions, and licenses.
 write_texts() {
     mkdir -p "$stage/man" "$stage/completions"
     "$stage/petteia" man "$stage/man" > /dev/null
@@ -121,7 +121,8 @@ make_pages() {
     pack "$folder" "$out/${folder##*/}.tar.gz"
 }
 
-# The program alone is also compiled as a wheel, because maturin links it for an old glibc and checks that; it is then taken out of the wheel.
+# The program alone is also compiled as a wheel, because maturin links it for an old glibc and checks the result; the program is then taken
+# out of the wheel.
 make_all() {
     install_tools
     rm -rf "$stage" "$DATA" && mkdir -p "$stage" "$out"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Draws the screen of a terminal program as an SVG.
 
-Runs a command in its own pseudo-terminal, types the lines given with --type, each as soon as the program has been quiet
-for a while, and draws the last rows of the screen in color. scripts/release/pictures.sh makes the tutorial's picture with it.
+Runs a command in its own pseudo-terminal, types each line given with --type as soon as the program has been quiet for a
+while, and draws the last rows of the screen in color. scripts/release/pictures.sh makes the tutorial's picture with it.
 
-It supports line breaks, colors, and bold, dim and underlined text. Cursor movements are ignored, so it is meant for
+It supports line breaks, colors, and bold, dim, and underlined text. It ignores cursor movements, so it is meant for
 programs that print line after line. Uses only the standard library; requires a system with pseudo-terminals.
 """
 
@@ -79,7 +79,7 @@ def lines_of(text, columns):
 
 
 def apply(style, codes):
-    """Changes `style` by the codes of one SGR sequence."""
+    """Changes `style` as the codes of one SGR sequence require."""
     for code in codes:
         if code == 0:
             style.clear()

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Compares ways to train at equal cost: trains every arm with every seed, measures it, and prints a table.
+"""Compares ways to train at equal cost: trains every arm with every seed, measures the results, and prints a table.
 
     scripts/study/ablate.py STUDY.toml [--out FOLDER] [--petteia PROGRAM] [--threads N] [--only ARM,ARM]
 
-A study lists what all arms share and what each one changes; the other arms are compared with the first one:
+A study lists the settings that all arms share and those that each arm changes. The first arm is the one that the others are
+compared with:
 
     config = "configs/connect-four.toml"
     set = "sets/connect-four.jsonl.zst"       # optional: accuracy on solved positions
     simulations = "0,100,400"                 # for the set
     seeds = [1, 2]
-    games = 200                               # of an arm against the first one with the same seed; 0 for none
+    games = 200                               # of an arm against the first arm with the same seed; 0 for none
     arena_simulations = 100
     shared = ["selfplay.games=256", "train.generations=5"]
 
@@ -19,14 +20,14 @@ A study lists what all arms share and what each one changes; the other arms are 
 
 Before any training, the program checks the settings of every arm (`petteia train --dry-run`) and lists all problems. All
 files are kept in FOLDER (ablations/NAME-OF-THE-STUDY), and the same command continues an interrupted study. The table
-(table.md, and table.json for programs) gives the cost of training as the ratio of an arm to the first one, in wall-clock
+(table.md, and table.json for programs) gives the cost of training an arm divided by that of the first arm, in wall-clock
 time and in CPU time. Wall-clock time includes delays from other work on the machine, and CPU time includes threads that
-only wait, so keep the machine otherwise idle. An arm whose wall-clock time (with `--threads 1`, CPU time) differs from the
-first one's by more than 5 % is marked: give it more or fewer games, and it is trained anew in its own folder. Errors are
-in percent of the positions in which one is possible; *Brier* is the mean square error of the network's own expected score,
-and varies less than errors do. Elo is given for all seeds together, with 95 % bounds (from the bounds of the matches, or
-from the spread of the seeds if that is larger), then for each seed. With `--threads 1`, up to one study per core, with
-different arms or seeds, can share a FOLDER. Uses only Python's standard library.
+only wait, so keep the machine otherwise idle. An arm is marked if its wall-clock time (with `--threads 1`, its CPU time)
+differs from that of the first arm by more than 5 %. If you then give the arm more or fewer games, it is trained anew in its
+own folder. Errors are in percent of the positions in which an error is possible. *Brier* is the mean square error of the
+network's own expected score; it varies less than the errors do. Elo is given for all seeds together, with 95 % bounds (from
+the bounds of the matches, or from the spread of the seeds if that is larger), then for each seed. With `--threads 1`, up to
+one study per core, with different arms or seeds, can share a FOLDER. Uses only Python's standard library.
 """
 
 import argparse
@@ -71,7 +72,7 @@ def run(command, log):
 
 
 def once(path, make):
-    """Returns the JSON in a file. If the file does not exist, makes it, as a whole or not at all."""
+    """Returns the JSON in a file. If the file does not exist, makes it; an interruption leaves no partial file."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(".part")
@@ -108,7 +109,7 @@ def wrong_keys(about):
     if "config" not in about:
         yield 'no config: config = "configs/GAME.toml"'
     if not about.get("arms"):
-        yield "no arms: a table [arms] with a list of settings for each; the others are compared with the first one"
+        yield "no arms: add a table [arms] with a list of settings for each arm; the others are compared with the first arm"
     seeds = about.get("seeds", [1])
     if isinstance(seeds, list) and not (seeds and all(type(seed) is int and seed >= 0 for seed in seeds)):
         yield "`seeds` must be whole numbers, at least one"
@@ -142,7 +143,7 @@ class Study:
             self.arms = {name: sets for name, sets in self.arms.items() if name in names or name == first}
 
     def folder(self, arm, seed):
-        """The folder of an arm. Its settings are part of the name, so other settings are another run."""
+        """Returns the folder of an arm. Its name depends on the arm's settings, so other settings make another run."""
         sets = self.sets(arm, seed)
         digest = hashlib.sha256("\n".join(sets).encode()).hexdigest()[:8]
         return self.out / f"{arm}-{seed}-{digest}"
@@ -186,7 +187,7 @@ class Study:
             try:
                 run(command, folder / "log")
             finally:
-                # includes sessions that were interrupted
+                # the cost includes sessions that were interrupted
                 clock, cpu = (after - start for after, start in zip(spent(), before))
                 with open(costs, "a") as file:
                     file.write(f"{clock} {cpu}\n")
@@ -239,7 +240,7 @@ class Study:
 
 
 def errors(row):
-    """The error rates of a row by simulations, in percent of the positions in which an error is possible."""
+    """Returns the error rates of a row for each number of simulations, in percent of the positions in which an error is possible."""
     names = {None: "own", 0: "policy"}
     name = lambda result: names.get(result["simulations"], str(result["simulations"]))
     rate = lambda result: 100 * result["all"]["errors"] / result["all"]["choices"]
@@ -284,8 +285,8 @@ def pooled(matches):
     mean = sum(weight * score for weight, score in zip(weights, scores))
     low = [0 if match["elo_low"] is None else score_of(match["elo_low"]) for match in matches]
     high = [1 if match["elo_high"] is None else score_of(match["elo_high"]) for match in matches]
-    # the larger of two errors, from the games and from the seeds: if there are few, either can be small by chance;
-    # for games, the farther bound counts, because bounds are far from symmetric near a perfect score
+    # take the larger of two errors, one from the games and one from the seeds: with few games or seeds, either can be small by
+    # chance; for games, use the more distant bound, because bounds are far from symmetric near a perfect score
     far = [max(up - score, score - down) / Z for up, score, down in zip(high, scores, low)]
     error = math.sqrt(sum((weight * one) ** 2 for weight, one in zip(weights, far)))
     if len(matches) > 1:
@@ -299,7 +300,7 @@ def pooled(matches):
 
 
 def verdict(match):
-    """Which arm is better according to the games, if they decide it."""
+    """Returns whether the games show an arm to be better or worse than the first arm, or leave it undecided."""
     if match["elo_low"] is not None and match["elo_low"] > 0:
         return "better"
     return "worse" if match["elo_high"] is not None and match["elo_high"] < 0 else "undecided"
@@ -310,7 +311,7 @@ def mean(values):
 
 
 def summary(rows, cost):
-    """The data for each arm, for programs. Costs are ratios to the first arm's; costs within 5 % count as equal."""
+    """Returns the data of each arm, for programs. Costs are divided by those of the first arm; within 5 % they count as equal."""
     by_arm = {}
     for row in rows:
         by_arm.setdefault(row["arm"], []).append(row)

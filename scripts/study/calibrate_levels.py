@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Calibrates the levels of games and writes them as agents/GAME.levels: nine agents, the weakest first.
+"""Calibrates the levels of games and writes them as agents/GAME.levels: nine agents, weakest first.
 
     scripts/study/calibrate_levels.py phage cage-6 [--games 400] [--top 400] [--points 0.6] [--petteia PROGRAM] [--out agents]
     scripts/study/calibrate_levels.py --table        # prints the files as a Markdown table
 
-The highest level is the shipped agent with --top simulations, or perfect play where that is proved. Each lower level is
-chosen from a list of ever weaker agents, first with fewer simulations, then with higher temperatures, such that the level
-above scores two of three points against it in paired games with random openings; each step of the search plays a quarter
-of --games. If the highest level does not beat the weakest agent by enough for nine steps of this size, the steps are
-smaller; --points sets their size. Then the two levels play --games with another seed, and that score, with its 95 %
-bounds, is written after the upper level. If the score is not close to the target, neighbors on the list are tried.
+The highest level is the shipped agent with --top simulations, or perfect play where that is proved. Each lower level comes
+from a list of weaker and weaker agents, first with fewer simulations, then with higher temperatures. It is the agent against
+which the level above scores two of three points in paired games with random openings; each step of this search plays a
+quarter of --games. If the highest level does not beat the weakest agent by enough for nine steps of this size, the steps
+are smaller; --points sets their size. Then the two levels play --games with another seed, and their score, with its 95 %
+bounds, is written after the upper level. If the score is not close to the target, the script tries neighbors on the list.
 Uses only Python's standard library.
 """
 
@@ -23,7 +23,7 @@ from pathlib import Path
 
 LEVELS = 9
 TARGET = 2 / 3
-# steps between levels add up to more Elo than the difference between the first and the last
+# the steps between levels add up to more Elo than the difference measured between the first level and the last
 LOSS = 0.65
 # games for a rough comparison of two agents
 FEW = 50
@@ -36,7 +36,7 @@ TEMPERATURES = [round(0.1 * 1.08**step, 3) for step in range(80)]
 
 
 def ladder(game, petteia, top):
-    """Returns the highest level, with `top` simulations, and ever weaker agents."""
+    """Returns the highest level, with `top` simulations, and a list of weaker and weaker agents."""
     listed = json.loads(subprocess.run([petteia, "games", "--json"], capture_output=True, text=True, check=True).stdout)
     kind = next(entry["agent"] for entry in listed if entry["id"] == game)
     if kind == "perfect":
@@ -52,7 +52,7 @@ class Arena:
         self.game, self.args = game, args
 
     def score(self, upper, lower, seed, games):
-        """The score of the upper agent in paired games, and its 95 % bounds."""
+        """Returns the score of the upper agent in paired games, and its 95 % bounds."""
         command = [self.args.petteia, "arena", self.game, upper, lower, "--games", str(games), "--seed", str(seed),
                    "--opening-plies", str(self.args.opening_plies), "--json"]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -71,7 +71,7 @@ def elo(points):
 
 
 def below(arena, upper, weaker, first, target):
-    """Returns the place, from `first` on, of the agent against which `upper` scores nearest to `target`."""
+    """Returns the index of the agent, from `first` on, against which the score of `upper` is nearest to `target`."""
     low, high, measured = first, len(weaker) - 1, {}
     while low <= high:
         middle = (low + high) // 2
@@ -86,7 +86,7 @@ def below(arena, upper, weaker, first, target):
 
 
 def measured(arena, upper, weaker, first, target):
-    """Returns the place of the level below `upper`, and the score against it. If it is not near `target`, tries neighbors."""
+    """Returns the index of the level below `upper`, and the score against it. If the score is not near `target`, tries neighbors."""
     place, tried = below(arena, upper, weaker, first, target), {}
     for attempt in range(TRIES):
         tried[place] = arena.score(upper, weaker[place], 2 + attempt, arena.args.games)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes src/balance/known.json, the reference games that a balance page shows beside its own game, from measurements.
+"""Makes src/balance/known.json from measurements. The file has the reference games that a balance page shows beside its own game.
 
     petteia balance GAME --levels AGENT:50 AGENT:200 --games 100 --most-games 100 --solver 0 --json > GAME.json
     scripts/study/known_games.py GAME.json ...
 
-Give the files in the order of the table. AGENT is `shipped`; in tic-tac-toe the levels are rollout:100 and perfect. Hex,
-Othello, and Breakthrough are games of examples/breakthrough, whose agents are trained by `breakthrough train GAME
---generations N`: 9 for Hex (with `--agent runs/hex-7` instead of `--levels`), 8 for Othello, 3 for Breakthrough. Uses only
-Python's standard library.
+Give the files in the order of the table. AGENT is `shipped`; in tic-tac-toe, the levels are rollout:100 and perfect. Hex,
+Othello, and Breakthrough are games of examples/breakthrough. Their agents are trained by `breakthrough train GAME
+--generations N`, where N is 9 for Hex (with `--agent runs/hex-7` instead of `--levels`), 8 for Othello, and 3 for
+Breakthrough. Uses only Python's standard library.
 """
 
 import json

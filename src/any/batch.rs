@@ -1,8 +1,8 @@
-//! Many games at once, each at its own position, for programs that step all of them together.
+//! Plays many games at once, each at its own position, for programs that step all of them together.
 //!
-//! Input: an action for each game. Output: for each game, the player to move, the legal actions, the planes, and the
-//! result when it ends, as rows of plain slices. The games are divided into blocks, which are spread over the cores; a
-//! block crosses the pointer as a whole and runs with the game's own type.
+//! Input: an action for each game. Output, as rows of plain slices: for each game, the player to move, the legal
+//! actions, the planes, and, when it ends, the result. The games are divided into blocks, which are spread over the
+//! cores. One call through the pointer handles a whole block, which then runs with the game's own type.
 
 use rand::Rng;
 use rayon::prelude::*;
@@ -47,7 +47,7 @@ impl Batch {
     /// Returns `len` games at the start position. With `restarts`, a game that has ended begins again at once.
     ///
     /// # Errors
-    /// If the games need more memory than there is.
+    /// If the games need more memory than is available.
     pub fn new(game: &AnyGame, len: usize, restarts: bool) -> Result<Batch> {
         memory::check_batch(len, game.block(1, restarts).bytes())?;
         let mut blocks = Vec::new();
@@ -68,13 +68,13 @@ impl Batch {
         self.len == 0
     }
 
-    /// Returns whether the games are spread over the cores. If there are too few for this to pay off, they are stepped
-    /// on the calling thread.
+    /// Returns whether the games are spread over the cores. A batch too small to benefit from this is stepped on the
+    /// calling thread.
     pub fn uses_threads(&self) -> bool {
         self.blocks.len() > 1
     }
 
-    /// Returns the sizes of planes and of the policy.
+    /// Returns the sizes of the planes and of the policy.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -122,8 +122,8 @@ impl Batch {
         }
     }
 
-    /// Draws a legal action for each game, all with the same probability; writes 0 for a game that is over. The actions
-    /// follow from the seed and the number of the draw.
+    /// Draws a legal action for each game, with equal probabilities, and writes 0 for a game that is over. The actions
+    /// depend only on the positions, the seed, and the number of the draw.
     ///
     /// # Panics
     /// If `out` has another length.
@@ -139,12 +139,12 @@ impl Batch {
         }
     }
 
-    /// Plays an action in each game that is not over; for a game that is over, the action is ignored. `rewards` are the
+    /// Plays an action in each game that is not over; for a game that is over, the action is ignored. `rewards` has the
     /// rewards of the first and the second player: 1 and -1 if the first player has just won, -1 and 1 if the second
-    /// one has, otherwise 0. `ended` marks the games that are over or that began again with this call.
+    /// has, and 0 otherwise. `ended` marks the games that are over or that this call has restarted.
     ///
     /// # Errors
-    /// If an action is not legal; nothing has changed then.
+    /// If an action is not legal. In this case, no game has changed.
     ///
     /// # Panics
     /// If a slice has another length.
@@ -174,7 +174,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Returns the legal actions of a game, ascending; none if it is over.
+    /// Returns the legal actions of a game in ascending order. There are none if the game is over.
     ///
     /// # Panics
     /// If there is no game with this index.
@@ -192,7 +192,7 @@ impl Batch {
         block.state(row)
     }
 
-    /// Puts a game at a position of the same rules.
+    /// Sets a game to a position of the same rules.
     ///
     /// # Panics
     /// If there is no such game, or the position belongs to another kind of game.
@@ -200,7 +200,7 @@ impl Batch {
         self.blocks[index / BLOCK].set(index % BLOCK, Some(state));
     }
 
-    /// Puts a game at the start position.
+    /// Sets a game to the start position.
     ///
     /// # Panics
     /// If there is no game with this index.
@@ -213,9 +213,9 @@ impl Batch {
     }
 }
 
-/// A block of games behind the pointer; its slices have one row for each of them.
+/// A block of games behind the pointer. The slices that its methods take have one row for each game.
 pub(super) trait GameBlock: Send + Sync {
-    /// Returns the bytes of memory that the block's games take, without what their positions point to.
+    /// Returns the bytes of memory that the block's games take, not including the memory that their positions point to.
     fn bytes(&self) -> usize;
     fn observe(&mut self, out: &mut [f32]);
     fn mask(&self, out: &mut [bool]);
@@ -226,7 +226,7 @@ pub(super) trait GameBlock: Send + Sync {
     fn play(&mut self, actions: &[u16], rewards: &mut [[f32; 2]], ended: &mut [bool]);
     fn legal(&self, row: usize) -> &[Action];
     fn state(&self, row: usize) -> AnyState;
-    /// Puts a game at this position, or at the start.
+    /// Sets a game to this position or, if there is none, to the start position.
     fn set(&mut self, row: usize, state: Option<&AnyState>);
 }
 

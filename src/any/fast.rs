@@ -1,6 +1,6 @@
-//! Work that crosses the pointer as a whole because it must be fast: on the other side, the game has its own type.
+//! Work that must be fast: one call through the pointer does all of it, so it runs with the game's own type.
 //!
-//! Input: settings, agents and sources that do not depend on the type of a game. Output: the same bytes that the
+//! Input: settings, agents, and sources that do not depend on the type of a game. Output: the same bytes that the
 //! generic functions with the same names produce.
 
 use std::hint::black_box;
@@ -25,11 +25,11 @@ use crate::search::Search;
 use crate::search::evaluator::Evaluator;
 use crate::selfplay::{Generation, Monitor, Shards, Tick, play_halves, play_shard, play_shards};
 
-/// Receives the progress of a match or ladder and returns whether to go on.
+/// Receives the progress of a match or ladder and returns whether to continue.
 type ShowStanding<'a> = &'a (dyn Fn(&Standing) -> bool + Sync);
 /// The results of a match or ladder so far, and whether it is complete.
 type SoFar<T> = Result<(T, bool)>;
-/// Receives the number of finished searches and returns whether to go on.
+/// Receives the number of finished searches and returns whether to continue.
 type ShowSearched<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 /// The results of searches of positions; `None` for a position in which the game is over.
 type Found = Result<Vec<Option<Analysis>>>;
@@ -39,7 +39,7 @@ pub trait ShardPlayer: Send {
     /// Plays like [`play_shard`], or like [`play_halves`] if its evaluator wants batches.
     ///
     /// # Errors
-    /// As for these two functions.
+    /// As for [`play_shard`] and [`play_halves`].
     fn play(
         &mut self,
         generation: &Generation,
@@ -54,8 +54,8 @@ pub trait ShardPlayer: Send {
 pub enum RulesWork {
     /// Plays one random game; counts its actions.
     Playouts,
-    /// Runs [`perft`] to the first depth with at least two million leaves, or to the depth with the most; counts
-    /// leaves.
+    /// Runs [`perft`] to the first depth with at least two million leaves or, if there is none, to the depth with the
+    /// most leaves. Counts leaves.
     Counted,
     /// Runs [`perft_played`] to the same depth.
     Played,
@@ -63,12 +63,12 @@ pub enum RulesWork {
     Encode,
 }
 
-/// Declares the work that every game behind a pointer does with its own type. Each signature is written once and gives
-/// a method of [`AnyGame`] and its counterpart behind the pointer.
+/// Declares the work that every game behind a pointer does with its own type. Each signature is written once and
+/// becomes both a method of [`AnyGame`] and its counterpart behind the pointer.
 ///
-/// `own` is the work with the game's own type; `behind` is the same work with the game behind the pointer. The latter
-/// runs if the condition after `where` does not hold, and always in WebAssembly: a page in a file only searches, and
-/// this work for each type would make up most of its program.
+/// `own` is the work with the game's own type; `behind` is the same work with the game behind the pointer. `behind`
+/// runs if the condition after `where` does not hold. It always runs in WebAssembly, because a page in a file only
+/// searches, and compiling this work for each type would make up most of its program.
 macro_rules! work {
     ($(
         $(#[$about:meta])*
@@ -132,8 +132,8 @@ work! {
         behind { player(game, source, cache) }
     }
 
-    /// Runs [`play_while`]. If an agent has its own evaluator or its own way to choose, for states behind a pointer,
-    /// both agents play behind the pointer.
+    /// Runs [`play_while`]. If an agent has its own evaluator, or its own way to choose actions, for states behind a
+    /// pointer, then both agents play behind the pointer.
     ///
     /// # Errors
     /// As for [`play_while`].
@@ -177,7 +177,7 @@ work! {
     }
 
     /// Searches every position of random games with this many simulations; the tree keeps the subtree of each action
-    /// played. `more` receives the number of simulations of each search and returns whether to go on.
+    /// played. `more` receives the number of simulations of each search and returns whether to continue.
     ///
     /// # Errors
     /// If the evaluator fails.
@@ -323,7 +323,7 @@ impl<G: Game> ShardPlayer for KeptEvaluator<G> {
 }
 
 const SEED: u64 = 1;
-/// The number of leaves that makes a perft depth deep enough.
+/// The number of leaves that a perft depth must have to be deep enough.
 const LEAVES: u64 = 2_000_000;
 /// The number of positions of random games to encode.
 const POSITIONS: usize = 1000;

@@ -1,9 +1,10 @@
 //! A game whose type is not known at compile time: it is behind a pointer, but it still implements [`Game`].
 //!
-//! Input: rules of any type. Output: an [`AnyGame`] with [`AnyState`]s, so that code that need not be fast (commands,
-//! protocols, pages, reports, the steps of a run) is compiled once instead of once for each game. Work that must be
-//! fast, such as a generation of self-play, a match, a ladder, or a perft count, crosses the pointer as a whole
-//! ([`fast`]). It runs with the game's own types and produces the same bytes as without the pointer.
+//! Input: rules of any type. Output: an [`AnyGame`] with [`AnyState`]s. Code that need not be fast (commands,
+//! protocols, pages, reports, the steps of a run) uses them and is compiled once instead of once for each game. Work
+//! that must be fast, such as a generation of self-play, a match, a ladder, or a perft count, is done in one call
+//! through the pointer ([`fast`]). It runs with the game's own types and produces the same bytes as without the
+//! pointer.
 
 pub mod batch;
 pub mod fast;
@@ -23,7 +24,7 @@ pub struct AnyState(Box<dyn AnyPosition>);
 /// The operations that every [`Game::State`] has behind the pointer.
 trait AnyPosition: Any + Debug + Send + Sync {
     fn copied(&self) -> Box<dyn AnyPosition>;
-    /// Copies `other` without a new allocation; returns false if it is a state of another game.
+    /// Copies `other` without a new allocation, and returns false if `other` is a state of another game.
     fn assign(&mut self, other: &dyn AnyPosition) -> bool;
     fn equals(&self, other: &dyn AnyPosition) -> bool;
 }
@@ -143,8 +144,7 @@ impl Debug for AnyGame {
 /// A game of a known type behind the pointer.
 struct Behind<G>(G);
 
-/// The methods of [`Game`], each with its implementation on the other side of the pointer, where the game has its
-/// type.
+/// Declares the methods of [`Game`], each with its implementation behind the pointer, where the game has its own type.
 macro_rules! door {
     ($(fn $name:ident($game:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)? { $body:expr })*) => {
         trait Door: fast::Fast {

@@ -29,7 +29,7 @@ use crate::search::evaluator::Evaluator;
 use crate::search::together::InFlight;
 use crate::solve::Solver;
 
-/// The number of positions that a search evaluates together, as assumed when measuring which precision is fastest.
+/// The number of positions that a search is assumed to evaluate together, for measuring which precision is fastest.
 const TOGETHER: usize = 8;
 /// The number of plies of a game in which an agent's replies to a person vary.
 pub(crate) const VARIED_PLIES: usize = 12;
@@ -46,7 +46,7 @@ type MakeAgent<G> = Box<dyn Fn(Random) -> Box<dyn Agent<G>> + Send + Sync>;
 
 enum AgentKind<G: Game> {
     Random(G),
-    /// With the temperature at which actions are drawn; 0 plays the best action.
+    /// Perfect play, with the temperature at which actions are drawn; 0 plays the best action.
     Perfect(G, f32),
     Searching {
         game: G,
@@ -83,7 +83,7 @@ impl<G: Game> Evaluates<G> {
         })
     }
 
-    /// Returns whether evaluating several positions at once takes less time than one after another.
+    /// Returns whether evaluating several positions at once takes less time than evaluating them one after another.
     fn gains_by_batches(&self) -> bool {
         !matches!(self, Evaluates::Known(Source::Rollout | Source::Uniform))
     }
@@ -189,7 +189,7 @@ impl<G: Game> Contestant<G> {
         }
         let net = SharedNet::on(&network, &config, processor)?;
         let mut contestant = Contestant::trained(game, &search, net, simulations);
-        // after further training, a run is a different agent
+        // after further training, the same run is a different agent
         contestant.identity = format!("{name}, SHA-256 {}", checkpoint.tensors_sha256());
         Ok(contestant)
     }
@@ -254,8 +254,8 @@ impl<G: Game> Contestant<G> {
         !matches!(&self.kind, AgentKind::Own(_) | AgentKind::Searching { evaluates: Evaluates::Own(_), .. })
     }
 
-    /// Returns this agent for the same rules as another type; `None` if it has its own evaluator or its own way to
-    /// choose, because these work for one type only.
+    /// Returns this agent for the same rules in the form of another type. Returns `None` if the agent has a custom
+    /// evaluator or a custom way to choose, because these work for one type only.
     pub fn of_game<H: Game>(&self, game: &H) -> Option<Contestant<H>> {
         let kind = match &self.kind {
             AgentKind::Random(_) => AgentKind::Random(game.clone()),
@@ -310,7 +310,7 @@ impl<G: Game> Contestant<G> {
         matches!(self.kind, AgentKind::Searching { .. })
     }
 
-    /// Returns how many of `tasks` games or positions of these agents should be in flight, if each search makes
+    /// Returns how many of `tasks` games or positions of these agents should be in flight. Each search makes
     /// `searching` simulations or, with `None`, the agent's own number. Agents that neither search nor choose at random
     /// may block a thread or need a process for each game.
     pub fn in_flight(agents: &[&Contestant<G>], tasks: usize, searching: Option<usize>) -> InFlight {

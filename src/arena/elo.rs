@@ -5,8 +5,8 @@
 //! variance. One pseudo-pair of the greatest possible variance keeps a series of equal scores from looking certain. If
 //! games repeat, each pair has a weight below 1 (see `super::repeats`): the mean is that of all pairs, but the number
 //! of pairs is the sum of their weights. A bound is left open if it is so close to a perfect score that less than one
-//! game of the match would be lost (or won, at the other end): this few games could not show it, and Wilson's interval
-//! is too narrow there.
+//! game of the match would be lost (or won, at the other end). The match has too few games to show such a score, and
+//! Wilson's interval is too narrow there.
 
 /// The 97.5% quantile of the normal distribution.
 pub const Z: f64 = 1.959_963_984_540_054;
@@ -23,8 +23,8 @@ pub struct Estimate {
 }
 
 /// Returns the estimate from the pairs' mean scores, each 0..1, and the weight `worth` of a pair, 0..1. Differences are
-/// finite: a perfect score counts as if half a game were missing from twice as many games. Without pairs, the
-/// difference is 0 and has no bounds.
+/// finite: a perfect score counts as if half a game were missing from one game more. Without pairs, the difference is 0
+/// and has no bounds.
 ///
 /// ```
 /// use petteia::arena::elo::estimate;
@@ -33,7 +33,7 @@ pub struct Estimate {
 /// let found = estimate(&[[1.0; 12].as_slice(), &[0.5; 8]].concat(), 1.0);
 /// assert_eq!(found.elo.round(), 241.0);
 /// assert!(found.low > Some(100.0) && found.high < Some(400.0));
-/// // nobody knows how much stronger an agent is that never lost
+/// // if an agent never lost, nothing limits how much stronger it may be
 /// assert_eq!(estimate(&[1.0; 20], 1.0).high, None);
 /// ```
 pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
@@ -42,8 +42,7 @@ pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
     }
     let n = worth * pairs.len() as f64;
     let [mean, lower, upper] = mean_and_bounds(pairs, worth, Z);
-    // the greatest score: half a game missing from twice as many games; the greatest bound: one game missing from this
-    // many
+    // the greatest score falls short of 1 by half a game in one game more, the greatest bound by one game in all games
     let (perfect, one) = (1.0 / (4.0 * n + 2.0), 1.0 / (2.0 * n));
     let bound = |score: f64| (one < score && score < 1.0 - one).then(|| from_score(score));
     Estimate { elo: from_score(mean.clamp(perfect, 1.0 - perfect)), low: bound(lower), high: bound(upper) }
@@ -176,7 +175,7 @@ mod tests {
     }
 
     /// The bounds of a mean score contain the truth as often as they claim, whatever the share of draws. If few games
-    /// are decisive, they contain it more often, because there are few possible results.
+    /// are decisive, the bounds contain the truth more often, because there are few possible results.
     #[test]
     fn bounds_of_a_mean_cover_the_truth() {
         let mut random = Random::seed_from_u64(9);

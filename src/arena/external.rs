@@ -130,7 +130,7 @@ impl ExternalProgram {
 
     /// Returns the command and the search limit on one line.
     pub(super) fn identity(&self) -> String {
-        // quoted again, because different words are a different program
+        // the words are quoted again, because the same text split into other words is a different command
         let words = shlex::try_join(self.command.iter().map(String::as_str));
         format!("ugi:{}, go {}", words.unwrap_or_else(|_| self.command.join(" ")), self.terms.limit)
     }
@@ -166,7 +166,7 @@ impl Drop for ExternalProgram {
     fn drop(&mut self) {
         let mut engines = std::mem::take(self.idle.get_mut().expect("no panic while exchanging"));
         engines.iter_mut().for_each(Process::ask_to_quit);
-        // all of them share one deadline
+        // all processes share one deadline
         let deadline = Instant::now() + QUIT_PATIENCE;
         engines.iter().for_each(|engine| engine.wait_for_end(deadline));
     }

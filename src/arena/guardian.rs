@@ -1,4 +1,5 @@
-//! Terminates an external program if the arena dies: a small process that leads the program's process group.
+//! Terminates an external program if the arena dies. The guardian is a small process that leads the program's process
+//! group.
 //!
 //! The guardian starts before the program, so the group exists and is known before the program runs. The group's number
 //! stays in use until the guardian is reaped, so no other group is ever killed. The guardian waits for the end of its

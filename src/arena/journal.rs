@@ -25,7 +25,7 @@ use crate::storage::{self, text};
 /// The version of this format.
 const FORMAT: u32 = 1;
 /// The version of the format for a ladder with a file of openings. In version 1, all pairs of a ladder went through the
-/// openings together; now each two agents go through them separately.
+/// openings together; now every two agents go through them separately.
 const LADDER_WITH_OPENINGS: u32 = 2;
 
 /// The open file of a match or a ladder.
@@ -156,7 +156,7 @@ impl Journal {
         let (saved, whole) = {
             let mut lines = storage::lines_of(&*file, path, LONGEST_LINE);
             let first = match lines.next().transpose() {
-                // no journal has a line this long, so this is another kind of file
+                // no journal has a line this long, so the file is not a journal
                 Err(Error::Data(_)) => b"?".to_vec(),
                 first => first?.unwrap_or_default(),
             };
@@ -182,7 +182,7 @@ impl Journal {
         Ok(Journal { path: path.to_path_buf(), file, saved })
     }
 
-    /// Returns the error for a pair in the file whose turn it was for other agents.
+    /// Returns the error for a pair in the file that should have been played by other agents.
     pub(super) fn other_agents(&self, number: usize, actual: [usize; 2], planned: [usize; 2]) -> Error {
         let (place, line) = (self.path.display(), number + 2);
         Error::Data(format!(

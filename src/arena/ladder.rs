@@ -1,7 +1,7 @@
 //! Ladders: rate many agents together from paired games among them.
 //!
 //! Pairs of games are planned in rounds. A round depends only on the results of all earlier rounds, not on threads, so
-//! an interrupted ladder ends the same way. Every pair of games has its own random opening; with an opening book, each
+//! an interrupted ladder ends the same way. Every pair of games has its own random opening; with an opening book, every
 //! two agents go through the book's openings in order. Pairs are counted and saved in the order of their numbers.
 
 use std::collections::BTreeMap;
@@ -93,8 +93,8 @@ pub fn play_ladder<G: Game>(
     let Ladder { games, seed, opening_plies, .. } = *plan;
     let all = Match { games, seed, opening_plies, book: None, sprt: None };
     let mut drawn = openings(game, &all);
-    // each two agents have their own count: with a common one, the turns of the agents and those of the openings would
-    // fall into step, and two agents would only ever meet in a few openings
+    // every two agents have their own count of openings: with a common count, the turns of the agents and those of the
+    // openings would fall into step, and two agents would meet in only a few openings
     let mut meetings: BTreeMap<[usize; 2], u64> = BTreeMap::new();
     let mut opening_of = |agents: [usize; 2]| match &plan.book {
         Some(openings) => {
@@ -224,7 +224,7 @@ impl<'a, G: Game> LadderPairs<'a, G> {
         Ok(Some((start..end).zip(agents)))
     }
 
-    /// Returns whether the agents of the round that begins with pair `start` do not depend on results.
+    /// Returns whether the agents of the round that begins with pair `start` are independent of all results.
     fn takes_turns(&self, start: usize) -> bool {
         start == 0 || self.plan.pairing != Pairing::Adaptive
     }

@@ -64,8 +64,8 @@ pub fn agent_of_level<G: Game>(rules: &Rules<G>, level: usize) -> Result<AgentSp
 /// Returns the agents in a file of levels, as texts.
 ///
 /// # Errors
-/// If there are not [`LEVELS`] of them, or one of them is not an agent, is itself a level, or would be read from a
-/// file.
+/// If the file does not have [`LEVELS`] agents, or one of its texts is not an agent, is itself a level, or names an
+/// agent in a file.
 pub(crate) fn agents_of(file: &Shipped) -> Result<Vec<&str>> {
     let wrong = |what: String| Error::Data(format!("{}: {what}", file.path));
     let text = std::str::from_utf8(&file.bytes).map_err(|error| wrong(error.to_string()))?;
@@ -75,7 +75,7 @@ pub(crate) fn agents_of(file: &Shipped) -> Result<Vec<&str>> {
         .filter(|line| !line.is_empty())
         .collect();
     if agents.len() != LEVELS {
-        return Err(wrong(format!("there must be {LEVELS} agents, one in a line, not {}", agents.len())));
+        return Err(wrong(format!("there must be {LEVELS} agents, one per line, not {}", agents.len())));
     }
     for (index, agent) in agents.iter().enumerate() {
         let level = index + 1;
@@ -112,7 +112,7 @@ impl AgentSpec {
     /// perfect play if the game is solved at once.
     ///
     /// # Errors
-    /// If there is neither.
+    /// If these rules have neither.
     pub fn shipped<G: Game>(rules: &Rules<G>) -> Result<AgentSpec> {
         match shipped_agent(rules) {
             Ok(_) => Ok(AgentSpec::Shipped(DEFAULT_SIMULATIONS, None)),
@@ -137,8 +137,8 @@ impl AgentSpec {
         }
     }
 
-    /// Returns the agent at its best, for hints and reviews: the shipped agent for a level, the same agent without its
-    /// temperature for one with a temperature, with the default number of simulations.
+    /// Returns the agent at its best, for hints and reviews. For a level, that is the shipped agent; for an agent with
+    /// a temperature, the same agent without the temperature and with the default number of simulations.
     #[must_use]
     pub fn at_its_best<G: Game>(self, rules: &Rules<G>) -> AgentSpec {
         match self {

@@ -156,14 +156,13 @@ impl Faults {
 pub struct Standing {
     /// Games finished.
     pub games: usize,
-    /// Those of the finished games that come from earlier, such as from a journal.
+    /// The part of the finished games that was played earlier, such as games in a journal.
     pub kept: usize,
     /// Games in progress.
     pub playing: usize,
-    /// Actions that agents chose in games that were finished just now or are in flight; actions of openings do not
-    /// count.
+    /// Actions that agents chose in games finished in this session or in flight; actions of openings do not count.
     pub actions: usize,
-    /// Those of the actions that belong to games in flight.
+    /// The part of these actions that belongs to games in flight.
     pub unfinished: usize,
     /// The result of the match's test for the pairs counted so far.
     pub sprt: Option<SprtResult>,

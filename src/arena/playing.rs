@@ -1,8 +1,8 @@
 //! Games between agents, played on all threads.
 //!
 //! Many games are in flight if [that pays off](Contestant::in_flight), and their leaves are evaluated
-//! [together](crate::search::together), so that a network gets batches and games share its cache. The games come out as
-//! if they were played one after another.
+//! [together](crate::search::together), so that a network gets batches and games share its cache. The results are the
+//! same as if the games were played one after another.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -110,7 +110,7 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
             let agent = self.agents[planned.agents[seat]];
             let random = stream(self.seed, Purpose::Agent, &[number, seat as u64]);
             // an agent runs a search on several threads by itself; any other search proceeds in rounds and can be
-            // stopped between them
+            // stopped between two rounds
             match agent.searcher(random.clone()).filter(|_| self.together || agent.is_single_threaded()) {
                 Some(searcher) => Seat::Searching(Box::new(searcher)),
                 None => Seat::Other(agent.agent(random)),
@@ -265,7 +265,7 @@ mod tests {
     use crate::games::tic_tac_toe::TicTacToe;
     use crate::search::evaluator::Rollout;
 
-    /// A request to end the match does not wait for the end of a search.
+    /// A request to end the match takes effect before the current search ends.
     #[test]
     fn a_match_ends_within_a_search() {
         let evaluators_made = Arc::new(AtomicUsize::new(0));

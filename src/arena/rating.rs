@@ -13,9 +13,9 @@
 //!   unequal halves make the bounds narrower; pairs with equal halves and results that one number per agent cannot
 //!   explain make them wider. One additional pair of the greatest possible variance keeps a few equal scores from
 //!   looking certain.
-//! - **Open bounds**: unless a chain of agents leads from one agent to another, each scoring something against the
-//!   next, only the prior limits how much stronger the last one is (Ford, American Mathematical Monthly 64, 1957), so
-//!   that bound is `None`.
+//! - **Open bounds**: how much stronger one agent is than another is limited only by the prior, unless a chain of
+//!   agents leads from the weaker agent to the stronger one in which each agent scored something against the next
+//!   (Ford, American Mathematical Monthly 64, 1957). Without such a chain, the bound is `None`.
 //! - **Repeated games** have a weight below 1; see `super::repeats`.
 //! - **Decided openings**: if the same side wins both games in a share of the pairs, whoever plays it, no agent can
 //!   score more than the other pairs allow. Plain ratings then contradict each other: the differences between neighbors
@@ -41,17 +41,17 @@ const ELO: f64 = 400.0 / std::f64::consts::LN_10;
 const LONGEST_STEP: f64 = 2.0;
 const MOST_STEPS: usize = 1000;
 const SMALLEST_STEP: f64 = 1e-11;
-/// Limits of the search for the share of decided openings: the most fits, the largest share, and the smallest change of
-/// the share.
+/// Limits of the search for the share of decided openings: the maximum number of fits, the largest share, and the
+/// smallest change of the share.
 const MOST_ROUNDS: usize = 20;
 const MOST_DECIDED: f64 = 0.9;
 const SMALLEST_CHANGE: f64 = 1e-3;
 const LEAST_INFORMATION: f64 = 1e-6;
-/// At most this times the smaller of the two expected scores is drawn. At 2, which is all that the score allows, the
-/// stronger agent would win every other game.
+/// The largest share of drawn games, as a multiple of the smaller of the two expected scores. At 2, the most that the
+/// score allows, the stronger agent would win every game that is not drawn.
 const MOST_DRAWN: f64 = 1.9;
-/// The number of additional pairs without a draw that are assumed to be decided by chance alone, because a few pairs
-/// prove nothing about openings.
+/// The number of additional pairs without a draw that are assumed to be decided by chance alone. They are added because
+/// a few pairs prove nothing about openings.
 const ASSUMED_OPEN: f64 = 8.0;
 
 /// The pairs of games that two agents played against each other.
@@ -262,18 +262,19 @@ pub(super) fn sigmoid(logit: f64) -> f64 {
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// How the expected score of a game follows from the difference of two ratings if a share of the openings is decided.
+/// The function that gives the expected score of a game for the difference of two ratings if a share of the openings is
+/// decided.
 #[derive(Clone, Copy, Debug, Default)]
 struct ScoreCurve {
     decided: f64,
     /// The standard error of the share.
     error: f64,
-    /// An agent in whose games no opening is decided.
+    /// The agent in whose games no opening is decided, if there is one.
     yardstick: Option<usize>,
 }
 
 impl ScoreCurve {
-    /// Returns the link for games between two agents.
+    /// Returns the curve for games between two agents.
     fn of(self, agents: [usize; 2]) -> ScoreCurve {
         if self.yardstick.is_some_and(|yardstick| agents.contains(&yardstick)) {
             ScoreCurve::default()
@@ -292,7 +293,7 @@ impl ScoreCurve {
         (1.0 - self.decided) * (open * (1.0 - open))
     }
 
-    /// Returns how fast the score's own logit changes compared with the difference: 1 without decided openings.
+    /// Returns how fast the logit of the score changes with the difference; this is 1 without decided openings.
     fn steepness(self, logit: f64) -> f64 {
         if self.decided == 0.0 {
             return 1.0;
@@ -311,13 +312,13 @@ impl ScoreCurve {
         ELO * (score / (1.0 - score)).ln() + 0.0
     }
 
-    /// Returns the link with a share that is larger by `errors` standard errors.
+    /// Returns the curve for a share of decided openings that is larger by `errors` standard errors.
     fn shifted(self, errors: f64) -> ScoreCurve {
         ScoreCurve { decided: (self.decided + errors * self.error).clamp(0.0, MOST_DECIDED), ..self }
     }
 
-    /// Returns the information that a game gives about the difference; close to none if decided openings leave nothing
-    /// to gain.
+    /// Returns the information that a game gives about the difference. It is close to 0 if decided openings leave
+    /// nothing to gain.
     fn information(self, logit: f64) -> f64 {
         let information = self.slope(logit) * self.steepness(logit);
         if self.decided == 0.0 { information } else { information.max(LEAST_INFORMATION) }
@@ -369,7 +370,7 @@ fn decided(link: ScoreCurve, logits: &[f64], meetings: &[Meeting]) -> [f64; 2] {
             break;
         }
     }
-    // the expected information; a share of 0 is known no better than a single pair could tell
+    // the expected information; a share of 0 is known no more precisely than a single pair could show
     let least = share.max(1.0 / (decisive + ASSUMED_OPEN));
     let information = |[one_sided, others, chance]: &[f64; 3]| {
         let one_side = least + (1.0 - least) * chance;
@@ -431,8 +432,8 @@ fn curvature(
     curvature
 }
 
-/// Returns the number of the prior's drawn games between two agents: the share of the information about their
-/// difference that is in their own games, which is 1 if no other games say anything about it.
+/// Returns the number of drawn games that the prior adds between two agents. It equals the share of the information
+/// about their difference that comes from their own games, which is 1 if no other games say anything about it.
 fn drawn_by_prior(link: ScoreCurve, logits: &[f64], edge: &RatedPair, covariance: &SquareMatrix) -> f64 {
     let [a, b] = edge.agents;
     edge.games() * link.of([a, b]).information(logits[a] - logits[b]) * covariance.of_difference(a, b)
@@ -491,7 +492,7 @@ fn spread(link: ScoreCurve, logits: &[f64], edges: &[RatedPair], count: usize) -
     }
     // the ratings were fitted to the results, which reduces the scatter of the results by this factor
     let left = ((pairs - (count as f64 - 1.0)) / pairs.max(1.0)).max(0.0);
-    // plus one pair of equal agents that both won or both lost
+    // plus one pair between equal agents of which one won both games
     (seen + 0.25) / (expected * left + 0.125)
 }
 

@@ -81,7 +81,7 @@ mod tests {
             assert_eq!((repeats.effective(), repeats.worth()), (2.0 * number as f64 + 2.0, 1.0));
         }
         assert_eq!(repeats.distinct(), 10);
-        // all of them again, twice: three times as many games, worth as much as before
+        // all games are counted twice more: there are three times as many games, with the same information as before
         for number in (0..10).chain(0..10) {
             repeats.count(0, game(number));
             repeats.count(1, game(number));

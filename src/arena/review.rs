@@ -17,7 +17,7 @@ use crate::solve::Solver;
 /// The smallest loss of expected score that is reported; a whole game is worth 1.
 pub const NOTICED: f32 = 0.05;
 
-/// What an action lost, as expected scores of the player who made it, 0 to 1.
+/// What an action lost: the expected scores of the player who chose it, from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The expected score before the action.

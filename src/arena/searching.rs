@@ -104,7 +104,7 @@ impl<G: Game> Searcher<G> {
     }
 }
 
-/// A search that was [begun](Searcher::begin), with evaluator 0.
+/// The search that was [begun](Searcher::begin), as a task whose leaves go to evaluator 0.
 ///
 /// # Panics
 /// If no search was begun.

@@ -88,8 +88,8 @@ impl AgentSpec {
         AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
     }
 
-    /// Makes the network compute in the fastest precision of this CPU if the user
-    /// named none. The agent may then play differently each time the program starts.
+    /// Makes the network compute in the precision that is fastest on this CPU if the user named none. The agent may
+    /// then play differently each time the program starts.
     #[must_use]
     pub fn at_full_speed(self) -> AgentSpec {
         match self {

@@ -23,9 +23,9 @@ pub struct Measured {
     pub board: String,
     /// The numbers.
     pub balance: Balance,
-    /// The squares where actions happen, as SVG.
+    /// A map of the squares that actions touch, as SVG.
     pub used: String,
-    /// The squares that win, as SVG; empty if no game shows any.
+    /// A map of the squares that win, as SVG; empty if no square is known to win.
     pub winning: String,
     /// Positions after first actions, with captions.
     pub openings: Vec<(String, String)>,
@@ -48,8 +48,11 @@ impl Measured {
         let score = |share: &Option<f32>| share.map_or(0.0, |share| ((share - 0.5) * 2.0).max(0.0));
         let scores: Vec<Vec<f32>> = squares.score.iter().map(|row| row.iter().map(score).collect()).collect();
         let winners: Vec<_> = places(&scores).filter(|(_, weight)| *weight > 0.0).collect();
-        let winning =
-            if winners.is_empty() { String::new() } else { weighted(winners, "how much each square wins") };
+        let winning = if winners.is_empty() {
+            String::new()
+        } else {
+            weighted(winners, "how much each square helps to win")
+        };
         let openings = balance.openings.iter().filter(|opening| opening.games > 0).take(PICTURED);
         let openings = openings.filter_map(|opening| {
             let action = game.parse_action(&initial, &opening.action)?;
@@ -89,7 +92,8 @@ fn places(weights: &[Vec<f32>]) -> impl Iterator<Item = (Vec<Place>, f32)> {
         .flat_map(|(y, row)| row.iter().enumerate().map(move |(x, weight)| (vec![(y, x)], *weight)))
 }
 
-/// Returns the positions of a game with captions: all of them, or one in several if the game is long.
+/// Returns the positions of a game with captions: all positions, or only every second, third, and so on if the game is
+/// long.
 fn positions(game: &AnyGame, sample: &SampleGame) -> Vec<(String, String)> {
     let every = sample.actions.len().div_ceil(LONGEST_STRIP).max(1);
     let (mut state, mut marks, mut positions) = (game.initial(), Marks::default(), Vec::new());

@@ -1,4 +1,4 @@
-//! Figures as the page and its sentences write them.
+//! Formats the figures for the tables and sentences of the page.
 
 use maud::{Markup, html};
 
@@ -6,16 +6,16 @@ use crate::report::chart::number;
 
 /// Returns a share as a whole number of percent.
 pub(super) fn percent(share: f64) -> String {
-    // adding 0 takes the sign from a negative zero
+    // adding 0 removes the sign of a negative zero
     format!("{:.0} %", share * 100.0 + 0.0)
 }
 
-/// Returns a number that may be missing.
+/// Returns a number, or a dash if it is missing.
 pub(super) fn number_of(value: Option<f64>) -> String {
     value.map_or("–".into(), number)
 }
 
-/// Returns a share that may be missing.
+/// Returns a share, or a dash if it is missing.
 pub(super) fn share_of(value: Option<f64>) -> String {
     value.map_or("–".into(), percent)
 }

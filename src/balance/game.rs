@@ -1,4 +1,4 @@
-//! Plays the games and records what is measured in them.
+//! Plays the games and records the numbers that the measurement needs.
 
 use rand::RngExt;
 
@@ -18,7 +18,7 @@ use crate::search::together::{self, Task};
 use crate::search::tree::for_first;
 use crate::solve::Solver;
 
-/// A beginning of games: each action, the first player's expected score before it, and the number of legal actions.
+/// An opening: its actions, and before each action the first player's expected score and the number of legal actions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     pub(super) actions: Vec<Action>,
@@ -48,8 +48,8 @@ impl Observed {
         self.outcome.score_for(player).into()
     }
 
-    /// Returns the first player's expected scores according to the players themselves, which are those after the
-    /// opening.
+    /// Returns the first player's expected scores after the opening, which come from the searches of the players
+    /// themselves.
     pub(super) fn own_scores(&self) -> &[f32] {
         &self.scores[self.opening..]
     }
@@ -62,14 +62,15 @@ pub(super) struct BalanceTable<'a> {
     pub(super) plan: &'a Plan,
 }
 
-/// The players of a game: their levels, the first player's first, and the game's number among those of these levels.
+/// The players of a game: the levels of the first and the second player, and the game's number among the games between
+/// these levels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seats {
     pub(super) levels: [usize; 2],
     pub(super) number: usize,
 }
 
-/// A player's knowledge of a position.
+/// How a player evaluates a position and chooses an action: by a search or by perfect play.
 enum Mind {
     Searching(Box<Searcher<AnyGame>>),
     Perfect(Box<Perfect<AnyGame>>),
@@ -199,8 +200,8 @@ impl<'a> BalanceTable<'a> {
         })
     }
 
-    /// Plays games. `opening` returns the opening of each, if there is a book. `tick` receives the number of finished
-    /// games and returns whether to continue.
+    /// Plays games. `opening` returns the opening of each game if there is a book of openings. `tick` receives the
+    /// number of finished games and returns whether to continue.
     pub(super) fn play(
         &self,
         games: &[Seats],
@@ -220,12 +221,13 @@ impl<'a> BalanceTable<'a> {
         Ok(played)
     }
 
-    /// Returns a solver that knows the value of every position, if a level is perfect play.
+    /// Returns a solver that knows the value of every position, if one of the levels plays perfectly.
     pub(super) fn solver(&self) -> Option<Solver<AnyGame>> {
         self.levels.iter().find_map(|level| level.contestant.solver())
     }
 
-    /// Returns the value of every first action: as proved, by perfect play, or by a search of the strongest level.
+    /// Returns the value of every first action, from the proof, from perfect play, or from a search by the strongest
+    /// level.
     pub(super) fn openings(&self, proof: Option<&Proof>, games: &[Observed]) -> Result<Vec<Opening>> {
         let (initial, strongest) = (self.game.initial(), self.strongest());
         let legal = self.game.legal(&initial);

@@ -1,4 +1,4 @@
-//! Games that designers know, measured like any other game, for comparison with the figures of the page.
+//! Compares the variants on a page with games that designers know, which are measured in the same way.
 //!
 //! Input: the variants of a page. Output: a table with one row for each variant and for each known game. The known
 //! games are in `known.json`, which `scripts/study/known_games.py` makes from the output of `petteia balance --json`.
@@ -31,7 +31,7 @@ struct Known {
 static KNOWN: LazyLock<Vec<Known>> =
     LazyLock::new(|| serde_json::from_str(include_str!("known.json")).expect("the file is tested"));
 
-/// Returns the table of the variants and the known games, each by its strongest level.
+/// Returns the table of the variants and the known games, with the figures of the strongest level of each.
 pub(super) fn beside(variants: &[Measured]) -> Markup {
     let others =
         || KNOWN.iter().filter(|known| variants.iter().all(|variant| variant.balance.game != known.id));
@@ -39,8 +39,8 @@ pub(super) fn beside(variants: &[Measured]) -> Markup {
         others().map(|known| format!("{}: {} ({} games)", known.name, known.players, known.games)).collect();
     html! {
         h2 { "Compared with games that you know" }
-        p { "The same figures for other games, between equal players. None of them is good or bad in itself; they show \
-            what is usual and what is not." }
+        p { "The same figures for other games, played between equal players. No figure is good or bad in itself; the \
+            comparison shows what is usual and what is not." }
         div.wide { table {
             thead { tr {
                 (heads(&["game", "length", "choices", "first player's score", "draws", "drama", "comebacks",

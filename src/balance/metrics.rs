@@ -1,6 +1,6 @@
 //! The character of games. Definitions follow C. Browne, "Automatic Generation and Evaluation of Recombination Games"
 //! (2008), chapter 6, and the reports of Ludii and Ai Ai, with the search's expected score as the evaluation of a
-//! position. Positions of an opening, which the players did not choose, do not count for the players' expectations.
+//! position. Metrics of expected scores ignore the positions of the opening, because the players did not choose it.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub(super) const SAFE: f32 = 0.9;
 /// The share of a game that counts as its end, for late uncertainty.
 const LATE: f64 = 0.25;
 
-/// Means over games.
+/// The character of a set of games. Unless stated otherwise, each field is a mean over the games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Character {
     /// The number of actions in a game.
@@ -26,9 +26,9 @@ pub struct Character {
     /// The decimal logarithm of the size of the game tree: the sum of the logarithms of the numbers of legal actions
     /// in a game.
     pub tree: f64,
-    /// Drama: how far the later winner was behind, as the square root of twice the deficit from ½, averaged over the
-    /// positions of a game in which it was behind (0 if there are none). Browne, section 6.3. This and the next three
-    /// are `None` if nobody won.
+    /// Drama: how far the eventual winner was behind, as the square root of twice the deficit from ½, averaged over
+    /// the positions of a game in which that player was behind (0 if there are none). Browne, section 6.3. This field
+    /// and the next three are `None` if no game has a winner.
     pub drama: Option<f64>,
     /// The share of games whose winner was once clearly behind (an expected score of at most 0.4).
     pub comebacks: Option<f64>,
@@ -39,7 +39,7 @@ pub struct Character {
     pub decided: Option<f64>,
     /// Lead changes: how often the leading player changes in a game, where a lead is an expected score of at least 0.6.
     pub lead_changes: f64,
-    /// Killer moves: the greatest gain of expected score by a single action, on average over games.
+    /// Killer moves: the greatest change of the expected score by a single action of a game, averaged over games.
     pub killer_move: f64,
     /// Late uncertainty: how open the last quarter of a game is, from 0 if all its positions are decided to 1 if they
     /// are level.
@@ -79,7 +79,7 @@ impl Character {
     }
 }
 
-/// Returns the expected scores of the later winner; `None` for a draw.
+/// Returns the expected scores of the eventual winner; `None` for a draw.
 fn winners_scores(game: &Observed) -> Option<Vec<f32>> {
     match game.outcome {
         Outcome::Draw => None,
@@ -109,8 +109,8 @@ fn lead_changes(scores: &[f32]) -> usize {
     leaders.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
-/// Returns the greatest change of the expected score, in either player's favor, from one position to the next,
-/// including that from the last position to the result.
+/// Returns the greatest change of the expected score, in either player's favor, from one position to the next. The
+/// change from the last position to the result counts, too.
 fn killer_move(game: &Observed) -> f32 {
     let result = game.outcome.score_for(Player::First);
     let next = game.own_scores().iter().skip(1).chain([&result]);

@@ -1,12 +1,12 @@
-//! Is a game balanced, for players who can play it? The numbers of `petteia balance`.
+//! Measures whether a game is balanced for players who know how to play it, for `petteia balance`.
 //!
 //! Input: the rules and a list of levels, which are players of growing strength. Output: a [`Balance`]: what can be
 //! proved, who has the advantage, what games between equal players of each level look like, how far each level beats
-//! the one below, and how the strongest level judges every first action. Games continue until the advantage is known.
-//! They begin with openings that cost nothing; the seed alone determines which ones are played. `proof` asks the
-//! solver, `openings` prepares beginnings, `game` plays, `verdict` determines who has the advantage, `metrics`
-//! describes the character of games, `page` presents the results, `drawn` makes its pictures, and `known` compares
-//! the results with games that designers know.
+//! the level below, and how the strongest level judges every first action. Games are played until the advantage is
+//! known. They begin with openings that cost neither player anything; the seed alone determines which openings are
+//! played. `proof` runs the solver, `openings` prepares the openings, `game` plays, `verdict` determines who has the
+//! advantage, `metrics` describes the character of games, `page` presents the results, `drawn` makes the page's
+//! pictures, and `known` compares the results with those of games that designers know.
 
 mod drawn;
 mod figures;
@@ -50,13 +50,13 @@ use crate::game::{Game, Outcome};
 pub struct Plan {
     /// The number of games of each level against itself, and against the level below.
     pub games: usize,
-    /// The most games of a level against itself. Levels that know the game continue from look to look until the
-    /// advantage is known.
+    /// The maximum number of games of a level against itself. Levels that know the game play on until the advantage
+    /// is known; after certain numbers of games, the measurement looks at the results to find out.
     pub most: usize,
     /// Half the width of the range that counts as fair, as a share of the points.
     pub within: f64,
-    /// The number of plies at the start of a game whose actions are drawn from the search's visits; `None` for
-    /// openings that cost nothing.
+    /// The number of plies at the start of a game whose actions are drawn from the search's visits; `None` to begin
+    /// games with openings that cost nothing.
     pub varied_plies: Option<usize>,
     /// The number of legal actions that the solver examines before games are played; 0 to skip the solver.
     pub solver: u64,
@@ -64,7 +64,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// A player with a name. Lists of levels ascend in strength.
+/// A named player. Lists of levels begin with the weakest.
 #[derive(Debug)]
 pub struct Level {
     /// The level's name.
@@ -84,12 +84,12 @@ pub struct Balance {
     pub players: [String; 2],
     /// The plan of the measurement.
     pub plan: Plan,
-    /// The solver's findings; `None` if it was not asked.
+    /// The solver's findings; `None` if the solver was not used.
     pub proof: Option<Proof>,
     /// The number, from 0, of the level whose games and opinions are shown: the strongest level that searches, or the
     /// strongest of all if none does.
     pub shown: usize,
-    /// The beginnings of the games; `None` if they were drawn from visits.
+    /// Facts about the openings of the games; `None` if the first actions were drawn from the search's visits.
     pub book: Option<BookFacts>,
     /// The verdict on who has the advantage; `None` if no games were played.
     pub verdict: Option<Verdict>,
@@ -100,18 +100,18 @@ pub struct Balance {
     /// The number of levels that score at least two thirds of the points against the level below, even by the lower
     /// bound.
     pub skill_chain: usize,
-    /// The number of levels that may do so, by the upper bound.
+    /// The number of levels that may score that much against the level below, by the upper bound.
     pub possible_links: usize,
-    /// Every first action, beginning with the best one for the first player.
+    /// Every first action, from the best to the worst for the first player.
     pub openings: Vec<Opening>,
-    /// What a swap rule on the first action would do; `None` if nothing is known to be unfair, if the rules already
-    /// have an offer, or if according to perfect play every first action wins or loses.
+    /// What a swap rule on the first action would do; `None` if the game is not known to be unfair, if its rules
+    /// already let the players settle who plays which side, or if every first action is proven to win or lose.
     pub swap: Option<Swap>,
-    /// The development of games of the level [`Balance::shown`].
+    /// How games of the level [`Balance::shown`] develop.
     pub stages: Stages,
-    /// The squares of their actions, and who profits from them.
+    /// How often the actions of these games touch each square, and how well the players who touch it score.
     pub squares: Squares,
-    /// Some of these games.
+    /// Sample games of this level.
     pub samples: Vec<SampleGame>,
 }
 
@@ -124,23 +124,24 @@ pub struct Equals {
     pub is_expert: bool,
     /// The number of games.
     pub games: usize,
-    /// The number of different games among them.
+    /// The number of these games that are distinct.
     pub distinct: usize,
     /// The first player's mean score and its 95 % bounds, in which repeated games have less weight.
     pub first_score: [f64; 3],
     /// The share of draws.
     pub draws: f64,
-    /// The share of each reason for the end of games.
+    /// The share of games that ended for each reason.
     pub endings: BTreeMap<String, f64>,
     /// The number of games of each length.
     pub lengths: BTreeMap<usize, usize>,
-    /// The ply from which the search has proven the result in half of the games; `None` if it does so in fewer.
+    /// The ply by which the search has proven the result in half of the games; `None` if it proves the result in
+    /// fewer games.
     pub proven_from: Option<usize>,
     /// The character of the games, on average.
     pub character: Character,
 }
 
-/// The results of a level against the one below.
+/// The results of a level against the level below.
 #[derive(Clone, Debug, Serialize)]
 pub struct LevelStep {
     /// The name of the level, which should be the stronger one.
@@ -160,7 +161,7 @@ pub struct Opening {
     pub action: String,
     /// The first player's expected score after it.
     pub expected: f64,
-    /// Whether the expected score is proved; if not, it is that of a search of the level [`Balance::shown`].
+    /// Whether the expected score is proved; if not, it comes from a search by the level [`Balance::shown`].
     pub is_proven: bool,
     /// The number of games of the strongest level that began with this action.
     pub games: usize,
@@ -179,21 +180,22 @@ pub struct BalanceProgress {
     pub all: usize,
 }
 
-/// The number of games that estimate the length of a game before there are openings.
+/// The number of trial games that estimate the length of a game before openings exist.
 const TRIALS: usize = 16;
-/// The number of drawn plies in these games.
+/// The number of plies at the start of a trial game whose actions are drawn from the search's visits.
 const TRIAL_PLIES: usize = 8;
-/// The approximate length of openings as a share of a game of the strongest level, provided that there are as many
-/// openings of this length as games.
+/// A length of openings, as a share of a game of the strongest level. Shorter openings are lengthened until there are
+/// as many of them as the largest number of games ([`Plan::most`]).
 const LONG_OPENING: f64 = 0.25;
-/// The approximate limit for the length of openings as a share of a game. Openings are longer where few actions cost
-/// nothing.
+/// A length of openings, as a share of a game. Shorter openings are lengthened while there are fewer of them than the
+/// initial number of games ([`Plan::games`]), which happens if few actions cost nothing.
 const LONGEST_OPENING: f64 = 0.5;
 
-/// Plays and measures. `tick` receives the progress and returns whether to continue.
+/// Plays the games of `plan` and returns the measurements. `tick` receives the progress and returns whether to
+/// continue.
 ///
 /// # Errors
-/// If an agent fails, or the measurement is interrupted. Every level must search or be perfect.
+/// If an agent fails, if the measurement is interrupted, or if a level neither searches nor plays perfectly.
 pub fn measure(
     rules: &Opened,
     levels: &[Level],
@@ -217,7 +219,7 @@ pub fn measure(
         let all = games.len();
         table.play(games, opening, &|done| tick(BalanceProgress { what: "games", done, all }))
     };
-    // all games of the first look at once, so that no core is idle at the end of a level
+    // all games before the first look are played together, so that no core is idle when a level has few games left
     let mut seats = Vec::new();
     (0..levels.len()).for_each(|level| seats.extend(against_itself(level, 0..plan.games)));
     (1..levels.len()).for_each(|level| seats.extend(against_below(level, plan.games)));
@@ -264,14 +266,14 @@ pub fn measure(
     })
 }
 
-/// The score against the level below that makes a link of the skill chain.
+/// The minimum score against the level below for a link of the skill chain.
 const LINK: f64 = 2.0 / 3.0;
 
 fn against_itself(level: usize, numbers: std::ops::Range<usize>) -> impl Iterator<Item = Seats> {
     numbers.map(move |number| Seats { levels: [level, level], number })
 }
 
-/// Returns games of a level against the one below; sides alternate.
+/// Returns games of a level against the level below, with alternating sides.
 fn against_below(level: usize, games: usize) -> impl Iterator<Item = Seats> {
     (0..games).map(move |number| Seats {
         levels: if number % 2 == 0 { [level, level - 1] } else { [level - 1, level] },
@@ -279,8 +281,8 @@ fn against_below(level: usize, games: usize) -> impl Iterator<Item = Seats> {
     })
 }
 
-/// Judges who has the advantage between experts. They continue to play until it is known, until they have played
-/// enough, or until they repeat themselves.
+/// Judges which side has the advantage in games between experts. The experts play until the advantage is known, until
+/// they have played the maximum number of games, or until most of their games repeat others.
 fn judged(
     table: &BalanceTable,
     equals: &mut [Vec<Observed>],

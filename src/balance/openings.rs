@@ -1,10 +1,10 @@
-//! Openings that cost nothing: beginnings of games in which no action loses what the previous one had.
+//! Openings that cost nothing: first actions none of which worsens its player's prospects.
 //!
-//! Games between equals would all be the same, so their beginnings vary. If chance chose the first actions, it would
-//! decide a short game; if only even openings were played, an advantage of the player who begins would not show. The
-//! strongest level therefore chooses: it searches each position of the beginning and keeps every action that is worth
-//! at most [`COST`] less to the mover than the best one. Perfect play keeps the actions that keep the result. Input:
-//! the levels and the number of openings wanted. Output: a [`Book`].
+//! Games between equal players would all be the same if they began alike, so their openings vary. Random first actions
+//! would decide a short game; if only even openings were played, an advantage of the player who begins would not show.
+//! The strongest level therefore chooses: it searches each position of the opening and keeps every action that is
+//! worth at most [`COST`] less to the mover than the best action. If a level plays perfectly, the actions that
+//! preserve the result are kept instead. Input: the levels and the number of openings wanted. Output: a [`Book`].
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use crate::game::{Action, Game, Player};
 use crate::random::{Purpose, stream};
 use crate::search::together::{self, Task};
 
-/// The expected score that an action may cost its player.
+/// The largest expected score that an action may cost its player if it is to count as costing nothing.
 pub const COST: f32 = 0.03;
 /// The minimum number of visits, and the minimum share of the visits, for an action's value to be trusted.
 const LEAST_VISITS: u32 = 2;
@@ -38,7 +38,7 @@ pub(super) struct Book {
 pub struct BookFacts {
     /// The number of openings.
     pub openings: usize,
-    /// Whether perfect play judged them, instead of a search of the level [`super::Balance::shown`].
+    /// Whether perfect play judged the openings; if not, a search by the level [`super::Balance::shown`] did.
     pub is_proven: bool,
     /// The number of actions in each opening.
     pub plies: usize,
@@ -49,8 +49,8 @@ pub struct BookFacts {
 }
 
 impl Book {
-    /// Returns openings that begin with `first`: at least one, which may be `first` itself. They are continued while
-    /// they are fewer than `wanted` returns for their number of actions; they end when it returns 0.
+    /// Returns openings that begin with `first`: at least one, which may be `first` itself. All openings are lengthened
+    /// by an action as long as there are fewer of them than `wanted` returns for their present number of actions.
     pub(super) fn of(
         table: &BalanceTable,
         first: Line,
@@ -86,7 +86,7 @@ impl Book {
             if next.is_empty() {
                 break;
             }
-            // an impartial choice if there are too many
+            // a random selection if there are too many openings
             next.shuffle(&mut stream(table.plan.seed, Purpose::Opening, &[u64::MAX, about.plies as u64]));
             next.truncate(wanted(about.plies));
             about.plies += 1;
@@ -104,7 +104,7 @@ struct CostlessActions {
     score: f32,
 }
 
-/// Judges these positions, in which no game may be over, by perfect play or by a search of the strongest level.
+/// Judges positions by perfect play or by a search by the strongest level. The game must not be over in any of them.
 fn judged(
     table: &BalanceTable,
     front: &[(Line, AnyState)],

@@ -50,8 +50,8 @@ pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
     page::page(&heading(title, &names), &body)
 }
 
-/// Returns the page about these variants before anything is measured. Its title shows whether a file is the same
-/// page.
+/// Returns the page about these variants before anything is measured. Comparing its title with that of an existing
+/// file shows whether the file is the same page.
 pub fn unmeasured(title: &str, names: &[&str]) -> String {
     page::page(&heading(title, names), &html! {})
 }
@@ -64,7 +64,7 @@ fn first_score(level: &Equals) -> [f64; 3] {
     level.first_score
 }
 
-/// Returns the chart of a number of each level, in the order of strength.
+/// Returns the chart of one number of each level, in order of strength.
 fn by_level(
     variants: &[Measured],
     title: &str,
@@ -119,7 +119,7 @@ fn details(variant: &Measured, has_name: bool) -> Markup {
         (levels(balance))
         (endings(balance))
         h2 { (heading("Openings")) }
-        p { "The first player's expected score after every first action, " (judged(balance)) ", and the games \
+        p { "Every first action: the first player's expected score after it, " (judged(balance)) ", and the games \
             of " (shown(balance))
             " that began with it. Actions that a symmetry of the board maps to each other are listed separately." }
         @if let Some(blunders) = blunders(balance) { p { (blunders) } }
@@ -157,7 +157,7 @@ fn board(drawing: &str, caption: &str) -> Markup {
     html! { figure { (PreEscaped(drawing)) figcaption { (caption) } } }
 }
 
-/// Returns a name as part of an element's id.
+/// Returns a name in a form that can be part of an element's id.
 fn id_of(name: &str) -> String {
     name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
 }
@@ -291,8 +291,8 @@ fn openings(balance: &Balance) -> Markup {
                 }
             }
         }
-        @if balance.openings.len() > LISTED { p.facts { "The table shows the first " (LISTED) " \
-            of " (balance.openings.len()) ", the best for the first player first, and the most even one." } }
+        @if balance.openings.len() > LISTED { p.facts { "Of the " (balance.openings.len()) " first actions, the table \
+            shows the " (LISTED) " that are best for the first player, the best one first, and the most even one." } }
     }
 }
 
@@ -339,19 +339,20 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Against the level below",
-        "The mean score of a level against the one below, with alternating sides. A score of two thirds makes a link \
-            of the skill chain (Ai Ai's \"levels of play\").",
+        "The mean score of a level against the level below, with alternating sides. A score of at least two thirds \
+            makes a link of the skill chain (Ai Ai's \"levels of play\").",
     ),
     ("Draws", "The share of games that are drawn (Ludii: Drawishness)."),
     (
         "Length",
-        "The mean number of actions in a game, and those of the shortest and the longest game (Browne 2008, duration).",
+        "The mean number of actions in a game, and the numbers of the shortest and the longest game (Browne 2008, \
+            duration).",
     ),
     ("Choices", "The mean number of legal actions in a position (Ludii: branching factor)."),
     (
         "Game tree",
-        "The product of the numbers of choices along a game; the mean is that of its logarithm (Allis 1994, game-tree \
-            complexity).",
+        "The product of the numbers of choices at all plies of a game, averaged over games by its logarithm (Allis \
+            1994, game-tree complexity).",
     ),
     (
         "Drama",
@@ -360,8 +361,8 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Comebacks",
-        "The share of decided games whose winner once had an expected score of at most 0.4 (defined for this page; \
-            what Browne's drama is about).",
+        "The share of decided games whose winner once had an expected score of at most 0.4 (defined for this page, \
+            after the idea of Browne's drama).",
     ),
     (
         "Lost leads",
@@ -392,8 +393,8 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Distinct games",
-        "Games that repeat another one move by move show nothing new; in the bounds, games count only as much as their \
-            clusters are worth (Kish 1965).",
+        "The number of different games. A game that repeats another one move by move shows nothing new, so the bounds \
+            treat repeated games as clusters, in which each game has less weight (Kish 1965).",
     ),
     (
         "Squares used",

@@ -1,8 +1,8 @@
 //! What can be proved about a game before it is played.
 //!
-//! Input: the rules and a budget. Output: a [`Proof`], with the result of best play and what is proven of each first
-//! action; nothing if the solver is not asked. The budget is counted in legal actions, so that games with many
-//! actions take no longer than games with few.
+//! Input: the rules and a budget. Output: a [`Proof`], with the result of best play and the result of each first
+//! action, as far as they are proven; nothing if the solver is not used. The budget is counted in legal actions, so
+//! that games with many actions take no longer than games with few.
 
 use serde::{Serialize, Serializer};
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Outcome};
 use crate::solve::{Limits, Solver};
 
-/// The number of legal actions that the solver usually examines: about a minute.
+/// The default number of legal actions that the solver examines, which takes about a minute.
 pub const USUAL: u64 = 300_000_000;
 /// The memory of the solver, in bytes.
 const TABLE: usize = 512 << 20;
@@ -31,11 +31,11 @@ pub struct Proof {
     /// The result after each first action; `None` where it is not proven.
     #[serde(skip)]
     pub outcomes: Vec<Option<Outcome>>,
-    /// The first actions that are proven to keep the result of the game, if that result is proven.
+    /// The first actions that are proven to preserve the result of the game, if that result is proven.
     pub keep: Vec<String>,
 }
 
-/// Asks the solver, which examines about `budget` legal actions. `goes_on` is called from time to time.
+/// Runs the solver until it has examined about `budget` legal actions. `goes_on` is called from time to time.
 ///
 /// # Errors
 /// [`Error::Interrupted`] if `goes_on` returns false.

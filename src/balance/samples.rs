@@ -1,4 +1,4 @@
-//! Sample games: one that is typical, and the shortest.
+//! Sample games: a typical game and the shortest game.
 //!
 //! Input: finished games of one level. Output: [`SampleGame`]s, as text.
 
@@ -21,8 +21,8 @@ pub struct SampleGame {
     pub scores: Vec<f32>,
 }
 
-/// Returns a typical game and the shortest one of a level, which is given by its number on the page; nothing if there
-/// are no games.
+/// Returns a typical game and the shortest game of a level; nothing if there are no games. `level` is the level's
+/// number on the page.
 pub(super) fn samples(game: &AnyGame, level: usize, games: &[Observed]) -> Vec<SampleGame> {
     let Some(shortest) = games.iter().min_by_key(|game| game.actions.len()) else { return Vec::new() };
     let mut kinds: BTreeMap<(&str, &str), Vec<&Observed>> = BTreeMap::new();

@@ -14,10 +14,10 @@ use crate::game::{Game, Player};
 pub const STAGES: usize = 10;
 /// The largest number of games that are replayed.
 const REPLAYED: usize = 400;
-/// The smallest number of games that gives a square a score.
+/// The minimum number of games that a square needs to have a score.
 const ENOUGH: usize = 20;
 
-/// Means over the tenths of a game, from its beginning.
+/// Means over each tenth of a game, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stages {
     /// The number of legal actions. Here and below, `None` is for a stage in which no game has a ply.
@@ -43,7 +43,7 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
     let view = game.view(&game.initial());
     let (height, width) = (view.rows.len(), view.columns.len());
     let mut heat = vec![vec![0.0f32; width]; height];
-    // the points and games of players who alone touched a square
+    // for each square, the points and games of players who were the only one to touch it
     let mut alone = vec![vec![(0.0f32, 0usize); width]; height];
     let (mut sums, mut plies) = ([[0.0f64; STAGES]; 2], [0usize; STAGES]);
     let (mut safe_games, mut judged_games) = ([0usize; STAGES], [0usize; STAGES]);

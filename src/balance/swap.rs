@@ -1,8 +1,8 @@
 //! Would a swap rule make the game fair? One player makes the first action, and the other chooses a side.
 //!
 //! Input: the first actions with the strongest level's opinions of them. Output: a [`Swap`] with the action that this
-//! level considers the most even. Games that did not influence the choice judge it, because the best of many guesses
-//! is always too good.
+//! level considers the most even. Separate games, which did not influence the choice, judge this action, because the
+//! best of many guesses always looks better than it is.
 
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub(super) fn most_even(openings: &[Opening]) -> Option<&Opening> {
 }
 
 impl BalanceTable<'_> {
-    /// Plays games after the most even first action; returns `None` if there is none to choose from.
+    /// Plays games after the most even first action; returns `None` if no action is suitable.
     pub(super) fn swap(
         &self,
         openings: &[Opening],

@@ -106,7 +106,7 @@ fn tic_tac_toe_is_drawn_between_experts_and_not_between_beginners() {
     assert_eq!(balance.squares.heat.iter().flatten().copied().fold(0.0, f32::max), 1.0);
     let page = page::page("T", "A", &[page::Measured::new(&rules, "tic-tac-toe".into(), balance)]);
     assert!(
-        page.contains("These games do not show yet whether the game is fair within 3 points; about ")
+        page.contains("These games do not yet show whether the game is fair within 3 points; about ")
             && !page.contains("swap rule"),
         "{page}"
     );
@@ -242,7 +242,7 @@ fn the_answer_warns_where_experts_differ() {
     let (rules, mut levels) = levels(&[2, 400]);
     let answer =
         |levels: &[Level]| words::answer(&measure(&rules, levels, &plan(200), &|_| true).unwrap()).unwrap();
-    let warning = "stronger players may find otherwise: at the level below (2), X gets ";
+    let warning = "it may differ for stronger players: at the level below (2), X gets ";
     let beginners = answer(&levels);
     assert!(!beginners.contains(warning), "{beginners}");
     levels.iter_mut().for_each(|level| level.is_expert = true);

@@ -1,12 +1,13 @@
-//! Who has the advantage? The question as a test that continues until it is answered.
+//! Who has the advantage? A statistical test that continues until it has an answer.
 //!
-//! Input: games between equals, for each level whose players know the game. Output: a [`Verdict`]: the game is fair
-//! within some points, one side has an advantage, both are true (a slight advantage), or these games do not answer
-//! the question. Levels that agree count together. But as a hundred games hardly distinguish 50 % from 55 %, the
-//! games of the strongest level alone must give the same answer, or beginners would answer for experts. The bounds
-//! are valid although play ends at the first look that answers the question: there are at most [`MOST_LOOKS`] looks,
-//! each of which errs in at most 1 % of all measurements. A game whose true score is ½ is therefore reported to favor
-//! a side in at most 5 % of measurements, regardless of the spacing of the looks (Bonferroni's inequality).
+//! Input: games between equal players, for each level whose players know the game. Output: a [`Verdict`]: the game is
+//! fair within some points, one side has an advantage, both are true (a slight advantage), or these games do not
+//! answer the question. The games of levels that agree are pooled. But because a hundred games hardly distinguish 50 %
+//! from 55 %, the games of the strongest level alone must give the same answer; otherwise, beginners could answer for
+//! experts. The bounds are valid even though play ends at the first look that answers the question: there are at most
+//! [`MOST_LOOKS`] looks, and each look errs in at most 1 % of all measurements. A game whose true score is ½ is
+//! therefore reported to favor a side in at most 5 % of measurements, regardless of the spacing of the looks
+//! (Bonferroni's inequality).
 
 use serde::Serialize;
 
@@ -15,41 +16,42 @@ use crate::arena::elo::{Z, mean_and_bounds};
 use crate::arena::repeats::Repeats;
 use crate::game::Player;
 
-/// The distance of the bounds from the mean in standard errors, outside which 1 % of a normal distribution lies.
+/// The distance of the bounds from the mean, in standard errors: 1 % of a normal distribution lies outside such bounds.
 pub const Z_OF_LOOKS: f64 = 2.576;
-/// The largest number of looks at the games.
+/// The maximum number of looks at the games.
 pub const MOST_LOOKS: u32 = 5;
-/// The 95% quantile of the normal distribution: a one-sided bound for the strongest level's own score where all
-/// levels together are fair.
+/// The 95 % quantile of the normal distribution: a one-sided bound. The strongest level's own score must stay within
+/// it for a game to be fair if the pooled games of all levels are fair.
 const Z_OF_FAIR: f64 = 1.645;
 
 /// What games between equals show about the advantage of the player who begins.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// The first player's mean score, and bounds that are right in 95 % of all measurements, although measurements
+    /// The first player's mean score, and bounds that are right in 95 % of all measurements, even though measurements
     /// end as soon as the answer is known.
     pub score: [f64; 3],
     /// The mean score and bounds in the games of the strongest level alone.
     pub of_strongest: [f64; 3],
     /// Half the width of the range that counts as fair, as a share of the points.
     pub within: f64,
-    /// Whether the bounds are within this range around ½, and those of the strongest level alone, too.
+    /// Whether both the bounds and those of the strongest level alone are within this range around ½.
     pub is_fair: bool,
-    /// The side that has an advantage, large or small, if the bounds exclude ½, and those of the strongest level
-    /// alone, too.
+    /// The side that has an advantage, large or small; `None` unless both the bounds and those of the strongest level
+    /// alone exclude ½.
     pub favors: Option<Player>,
     /// The numbers, from 0, of the levels whose games count, ascending.
     pub levels: Vec<usize>,
     /// The number of games that count.
     pub games: usize,
-    /// The total number of games that would probably answer the question, if it is open; also `None` if more games
-    /// would not help.
+    /// The total number of games that would probably answer the question; `None` if it is already answered, or if more
+    /// games would not help.
     pub needed: Option<usize>,
 }
 
 impl Verdict {
-    /// Returns the verdict of these levels, with the strongest one last. It is based on the strongest level and on
-    /// the weaker ones down to the first that does not agree with those above it. No level may be empty.
+    /// Returns the verdict on the games of these levels, whose order ends with the strongest. The verdict is based on
+    /// the strongest level and on the weaker levels that follow it, up to the first level that does not agree with
+    /// those above it. Every level must have games.
     pub(super) fn of(levels: &[(usize, &[Observed])], within: f64) -> Verdict {
         let (strongest, weaker) = levels.split_last().expect("there is a level");
         let mut indices = vec![strongest.0];
@@ -69,7 +71,7 @@ impl Verdict {
         let is_near = |[_, low, high]: [f64; 3]| low >= 0.5 - within && high <= 0.5 + within;
         let is_fair = is_near(found) && is_near(near);
         let is_known = is_fair || favors.is_some();
-        // the bounds must exclude ½ or be within the limits, whichever is easier if the means stay
+        // the bounds must exclude ½ or be within the limits, whichever takes fewer games if the means stay the same
         let favoring = times(found, off(found)).max(times(of_own, off(of_own)));
         let fair = times(found, within - off(found)).max(times(near, within - off(near)));
         let needed = games.len() as f64 * favoring.min(fair);
@@ -91,8 +93,8 @@ impl Verdict {
     }
 }
 
-/// Returns the numbers of games of a level at which the games are looked at, from `games` to `most`. Each is the same
-/// multiple of the previous one, except for the last.
+/// Returns the numbers of games of a level after which the results are looked at, from `games` to `most`. Each number
+/// except the last is the same multiple of the previous one.
 pub(super) fn looks(games: usize, most: usize) -> Vec<usize> {
     let reaches = |factor: &usize| games.saturating_mul(factor.saturating_pow(MOST_LOOKS - 1)) >= most;
     let factor = (2..).find(reaches).expect("no number of games is that large");
@@ -113,8 +115,8 @@ pub(super) fn score(games: &[&Observed], z: f64) -> [f64; 3] {
     mean_and_bounds(&scores, repeats(games.iter().copied()).worth(), z)
 }
 
-/// Returns the mean score of the upper of two levels with its bounds. The levels play each opening twice, with the
-/// sides exchanged; such a pair of games is one observation.
+/// Returns the mean score of the upper of two levels with its bounds. The levels play each opening twice, once on each
+/// side; such a pair of games is one observation.
 pub(super) fn score_of_pairs(games: &[Observed]) -> [f64; 3] {
     let (mut repeats, mut scores) = (Repeats::default(), Vec::new());
     for pair in games.chunks(2) {
@@ -148,7 +150,7 @@ fn times([_, low, high]: [f64; 3], room: f64) -> f64 {
     ((high - low) / 2.0 / room.max(0.0)).powi(2)
 }
 
-/// Returns whether two means may be of the same score: a two-sided test at 5 %.
+/// Returns whether two means may have the same true score, by a two-sided test at the 5 % level.
 fn agree(one: [f64; 3], other: [f64; 3]) -> bool {
     let half = |[_, low, high]: [f64; 3]| (high - low) / 2.0;
     (one[0] - other[0]).abs() <= half(one).hypot(half(other))

@@ -17,9 +17,9 @@ const NAMED: usize = 8;
 /// Returns how many games are played, and what an evaluation is.
 pub(super) fn plan(plan: &Plan) -> String {
     format!(
-        "Each level plays {} games against itself and {0} against the level below; experts play on until the advantage \
-         is known (at most {} games); seed {}. The evaluation of a position is the score that the search of the player \
-         to act expects.",
+        "Each level plays {} games against itself and {0} against the level below. Experts play on until the advantage \
+         is known, up to {} games. The seed is {}. The evaluation of a position is the score expected by the search of \
+         the player to act.",
         plan.games,
         plan.most.max(plan.games),
         plan.seed
@@ -39,8 +39,8 @@ pub(super) fn beginnings(balance: &Balance) -> String {
                 )
             };
             format!(
-                "Games begin with {} of {} in which no action costs its player {cost}, as judged by {judge}; {} of the \
-                 {} actions that it judged qualify.",
+                "Games begin with {} of {} in which no action costs its player {cost}, as judged by {judge}; {} of {} \
+                 judged actions qualify.",
                 counted(book.openings, "opening", "openings"),
                 counted(book.plies, "action", "actions"),
                 book.kept,
@@ -59,12 +59,12 @@ pub(super) fn shown(balance: &Balance) -> String {
     format!("level {}", balance.shown + 1)
 }
 
-/// Returns a share of the points to a tenth of a percent, for numbers of games that are large enough.
+/// Returns a share of the points to a tenth of a percent, a precision that takes a large number of games.
 fn points(share: f64) -> String {
     format!("{:.1} %", share * 100.0 + 0.0)
 }
 
-/// Returns the first of these words, followed by dots if there are more.
+/// Returns the first few of these words, followed by dots if there are more.
 fn listed(words: &[String]) -> String {
     let more = if words.len() > NAMED { " ..." } else { "" };
     format!("{}{more}", words[..words.len().min(NAMED)].join(", "))
@@ -88,18 +88,19 @@ pub fn answer(balance: &Balance) -> Option<String> {
     ))
 }
 
-/// Returns the level below those that count, if it is an expert with another score; `None` if there is none.
+/// Returns the level just below the levels that count if that level is an expert, whose score then disagrees; `None`
+/// otherwise, or if the result is proved.
 fn dissenting<'a>(balance: &'a Balance, verdict: &Verdict) -> Option<&'a Equals> {
     let below = balance.levels[..*verdict.levels.first()?].last();
     below.filter(|level| level.is_expert && !is_proved(balance))
 }
 
-/// Returns a warning if experts differ; nothing otherwise.
+/// Returns a warning if the scores of expert levels disagree; otherwise, an empty text.
 fn dissent(balance: &Balance, verdict: &Verdict) -> String {
     let warning = |below: &Equals| {
         format!(
-            " The result still depends on strength, so stronger players may find otherwise: at the level below ({}), \
-             {} gets {} of the points.",
+            " The result still depends on strength, so it may differ for stronger players: at the level below ({}), {} \
+             gets {} of the points.",
             below.name,
             balance.players[0],
             percent(below.first_score[0])
@@ -169,10 +170,7 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
     match (verdict.favors, verdict.is_fair, verdict.needed) {
         (None, true, _) => format!("{between}, the game is fair within {within} points: {games}."),
         (Some(player), true, _) => {
-            format!(
-                "{between}, {} has an advantage, but one of less than {within} points: {games}.",
-                side(player)
-            )
+            format!("{between}, {} has an advantage of less than {within} points: {games}.", side(player))
         }
         (Some(player), false, _) => format!("{between}, {} has an advantage: {games}.", side(player)),
         (None, false, _) if is_proved => format!("{between}, no advantage is apparent: {games}."),
@@ -189,7 +187,7 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
                 }
             };
             format!(
-                "These games do not show{yet} whether the game is fair within {within} points{more}: {games}{alone}."
+                "These games do not{yet} show whether the game is fair within {within} points{more}: {games}{alone}."
             )
         }
     }
@@ -273,8 +271,8 @@ pub(super) fn blunders(balance: &Balance) -> Option<String> {
 pub(super) fn skill(balance: &Balance) -> String {
     let levels = balance.levels.len();
     format!(
-        "In {} of {} between levels, the higher level certainly scores at least two thirds of the points, and perhaps \
-         in {} more: these are the links of the skill chain.",
+        "In {} of {} between levels, the higher level certainly scores at least two thirds of the points; in {} more, \
+         it may. These steps are the links of the skill chain.",
         balance.skill_chain,
         counted(levels.saturating_sub(1), "step", "steps"),
         balance.possible_links - balance.skill_chain

@@ -1,9 +1,9 @@
 //! The parts of a run that its current settings did not make: the run's generations from before it was extended, the
 //! generations of the run that it was forked from, or the weights that it began with.
 //!
-//! `lineage.json` in the run's folder holds the lineage, sealed, and every manifest repeats it. A run that was
-//! trained from beginning to end with one config has none. The settings may be those of any version: only what they
-//! determined is compared.
+//! `lineage.json` in the run's folder holds the lineage, sealed, and every manifest repeats it. A run that was trained
+//! from beginning to end with one config has no lineage. The settings in it may be those of any version, because only
+//! what they determined is compared.
 
 use std::path::{Path, PathBuf};
 
@@ -26,9 +26,9 @@ const FORMAT: u32 = 1;
 pub enum Change {
     /// The run's own settings were changed: its number of generations, for example.
     Extended,
-    /// The run was copied from another one.
+    /// The run was copied from another run.
     Forked,
-    /// The run began with the weights of another one.
+    /// The run began with the weights of another run.
     Started,
 }
 
@@ -37,11 +37,12 @@ pub enum Change {
 pub struct Chapter {
     /// The kind of change.
     pub change: Change,
-    /// The number of generations that the run had then. Unless the run started there, `settings` made them.
+    /// The number of generations that the run had before the change. Unless the change is [`Change::Started`],
+    /// `settings` made these generations.
     pub generation: usize,
-    /// The settings until then, as TOML.
+    /// The settings before the change, as TOML.
     pub settings: String,
-    /// The checkpoint of the other run that this one was copied from or began with.
+    /// The checkpoint of the other run that this run was copied from or began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Ancestor>,
 }
@@ -49,7 +50,7 @@ pub struct Chapter {
 /// A checkpoint that another run made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ancestor {
-    /// The path where it was.
+    /// The path where the checkpoint was.
     pub path: String,
     /// Its generation.
     pub generation: usize,
@@ -86,7 +87,7 @@ struct Stored {
 }
 
 impl Lineage {
-    /// Returns the past of the run in `folder`: from its file or, if that is lost, from the newest checkpoint.
+    /// Returns the past of the run in `folder`: from its file or, if the file is lost, from the newest checkpoint.
     ///
     /// # Errors
     /// If the file is damaged or of a newer version.
@@ -184,13 +185,13 @@ impl Lineage {
         Lineage { chapters: self.chapters[..count].to_vec(), settings: self.settings[..count].to_vec() }
     }
 
-    /// Returns whether the run began with the weights of another one, which are its generation 0.
+    /// Returns whether the run began with the weights of another run, which are its generation 0.
     pub(crate) fn is_started(&self) -> bool {
         self.chapters.iter().any(|chapter| chapter.change == Change::Started)
     }
 
-    /// Returns whether the run was changed in the way `change` from a checkpoint that is `source` or is inside it
-    /// and, if `generation` is given, of that generation.
+    /// Returns whether the run has a change of the kind `change` from a checkpoint at `source` or inside it. If
+    /// `generation` is given, the checkpoint must be of that generation.
     pub fn has(&self, change: Change, source: &Path, generation: Option<usize>) -> bool {
         // the same folder may be named in different ways
         let real =
@@ -212,7 +213,8 @@ impl Lineage {
         self.chapters.iter().zip(&self.settings).find(made).map_or(now, |(_, settings)| settings)
     }
 
-    /// Returns the origins that shards of a `generation` in progress may have; an extension does not change games.
+    /// Returns the origins that shards of a `generation` in progress may have. There may be several, because extending
+    /// a run does not change its games.
     pub fn origins(&self, generation: usize, now: &Config) -> Vec<Origin> {
         let is_before = |(chapter, _): &(&Chapter, &Config)| {
             chapter.change == Change::Extended && chapter.generation + 1 == generation
@@ -221,7 +223,8 @@ impl Lineage {
         before.map(|(_, settings)| settings).chain([now]).map(Origin::of).collect()
     }
 
-    /// Describes the contradiction if the newest checkpoint of the run in `folder` lists different changes.
+    /// Describes the contradiction unless this lineage begins with `chapters`, which are the changes that the newest
+    /// checkpoint of the run in `folder` lists.
     pub fn contradicts(&self, folder: &Path, chapters: &[Chapter]) -> Option<(PathBuf, String)> {
         let what =
             "the newest checkpoint has a different lineage: it belongs to another run, or to an older copy";

@@ -1,8 +1,8 @@
 //! The description of a checkpoint: `manifest.json`, and the entry `petteia` in the header of a weights file.
 //!
 //! The manifest is parsed from bytes, and its parts are checked against each other. The file in a checkpoint's folder
-//! is sealed with its own SHA-256 and lists the records that the run trained on; manifests of version 0.1 and those
-//! in headers have neither.
+//! is sealed with its own SHA-256 and lists the records that the run trained on; manifests of version 0.1 and those in
+//! headers have neither the seal nor the list.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::storage;
 pub struct Manifest {
     /// The format version, at most [`FORMAT`].
     pub format: u32,
-    /// The program that wrote it.
+    /// The program that wrote the manifest.
     pub program: String,
     /// Game, options, encoding, and shape.
     pub game: GameIdentity,
@@ -40,10 +40,10 @@ pub struct Manifest {
     pub config: String,
     /// SHA-256 of each file next to the manifest, and of the `tensors` of the weights file.
     pub files: BTreeMap<String, String>,
-    /// The checkpoint whose weights another program's weights replaced, if they were imported.
+    /// If the weights were imported from another program, the checkpoint whose weights they replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Ancestor>,
-    /// The records that the run had when this was saved; `None` in headers and in checkpoints of version 0.1.
+    /// The records that the run had when the checkpoint was saved; `None` in headers and in checkpoints of version 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<TrainingData>,
 }

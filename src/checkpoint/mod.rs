@@ -3,9 +3,9 @@
 //! `checkpoints/generation-0003/{manifest.json, weights.safetensors, optimizer.bin}` is written completely or not at
 //! all. With `train.average`, the weights are the average, and `training.safetensors` has the weights in training.
 //! The manifest names game, options, encoding, shape, config, step, and seed; it lists the records that were trained
-//! on; and it has its own SHA-256 and those of the other files, which are checked whenever they are read. The header
-//! of the weights contains the same except for the records. An exported safetensors file has that header, so it can
-//! be used wherever a checkpoint can, and so can a bot, to which such a file is attached.
+//! on; and it has its own SHA-256 and those of the other files, which are checked whenever they are read. The header of
+//! the weights contains the same information except for the records. An exported safetensors file has that header, so
+//! it can be used wherever a checkpoint can. So can a bot, because such a file is attached to it.
 
 pub mod lineage;
 mod manifest;
@@ -65,17 +65,17 @@ pub(crate) const TENSORS: &str = "tensors";
 /// A checkpoint found on disk.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// Its folder, an exported or imported safetensors file, or a bot; if the program carries it, a name for
-    /// messages.
+    /// The checkpoint's folder, an exported or imported safetensors file, or a bot. If the program carries the
+    /// checkpoint, this is a name for messages.
     pub path: PathBuf,
-    /// Its description.
+    /// The description of the checkpoint.
     pub manifest: Manifest,
-    /// The file, if the program carries it.
+    /// The file, if the program carries the checkpoint.
     carried: Option<Shipped>,
 }
 
-/// Writes the checkpoint of `generation` into the run folder, which must exist; `data` describes what it was trained
-/// on.
+/// Writes the checkpoint of `generation` into the run folder, which must exist; `data` describes what the checkpoint
+/// was trained on.
 ///
 /// ```
 /// use petteia::checkpoint::{Checkpoint, TrainingData, save};
@@ -202,7 +202,7 @@ impl Checkpoint {
     /// safetensors file, or a bot.
     ///
     /// # Errors
-    /// If there is no checkpoint, or if it is damaged or of a newer format.
+    /// If there is no checkpoint, or if the checkpoint is damaged or of a newer format.
     pub fn find(path: &Path) -> Result<Checkpoint> {
         if storage::is_file(path)? {
             return Checkpoint::open_file(path);
@@ -221,7 +221,7 @@ impl Checkpoint {
     /// Opens the checkpoint in a folder; only the manifest is read.
     ///
     /// # Errors
-    /// If it is not a complete checkpoint, or if it is of a newer format.
+    /// If the folder is not a complete checkpoint, or if the checkpoint is of a newer format.
     pub fn open_folder(path: &Path) -> Result<Checkpoint> {
         let place = path.join(MANIFEST);
         if !storage::exists(&place)? {
@@ -246,7 +246,7 @@ impl Checkpoint {
         self.load(&self.weights()?, &place)
     }
 
-    /// Returns the network that training continues with, if another one plays.
+    /// Returns the network that training continues with, if it is not the one that plays.
     ///
     /// # Errors
     /// As for [`Checkpoint::network`].
@@ -321,7 +321,7 @@ impl Checkpoint {
         }
     }
 
-    /// Returns whether it is a single file, not a folder.
+    /// Returns whether the checkpoint is a single file, not a folder.
     fn is_one_file(&self) -> bool {
         self.carried.is_some() || storage::has_file(&self.path)
     }
@@ -338,8 +338,9 @@ impl Checkpoint {
         }
     }
 
-    /// Returns a trainer that resumes from this checkpoint. If the settings want no average, it continues with the
-    /// network that plays; an average that the checkpoint lacks begins as that network.
+    /// Returns a trainer that resumes from this checkpoint. If the settings want no average, the trainer continues with
+    /// the network that plays. If they want an average that the checkpoint lacks, the average begins as a copy of that
+    /// network.
     ///
     /// # Errors
     /// If the weights or the optimizer's state are damaged, or if this is an export, which has no optimizer state.
@@ -356,16 +357,16 @@ impl Checkpoint {
         trainer.resume(self.manifest.step, optimizer, &place.display().to_string())
     }
 
-    /// Returns the settings of the run that made it, for resuming the run.
+    /// Returns the settings of the run that made the checkpoint, for resuming the run.
     ///
     /// # Errors
-    /// If this program does not know all of them, or if one is not permitted.
+    /// If this program does not know all of the settings, or if a setting is not permitted.
     pub fn config(&self) -> Result<Config> {
         self.manifest.settings(&self.path)
     }
 
-    /// Returns the settings of the run that made it, as far as this program knows them, for playing with it or
-    /// showing them.
+    /// Returns the settings of the run that made the checkpoint, as far as this program knows them, for playing with
+    /// the checkpoint or showing the settings.
     ///
     /// # Errors
     /// If the settings are not TOML, or do not name a game.

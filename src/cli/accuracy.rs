@@ -28,12 +28,11 @@ use crate::truth::set::{self, Set};
 /// Measure how often agents err in positions whose value is known.
 #[derive(Args)]
 #[command(after_help = format!("\
-FILE is a set of solved positions. Petteia's sets are in the folder sets, and \
-`petteia solve --out` makes others. A set can also be a text file in which each line is a JSON object such as \
-{{\"position\": \"4455\", \"value\": 1}}, or a position and a score that is positive if the player to move wins, such \
-as `4455 18`. A position whose actions have no known values counts only in the columns sign and Brier. \
-An error is an action that does not keep the value of the position: it turns a win into \
-a draw or a loss, or a draw into a loss. The columns, in percent with 95 % bounds:
+FILE is a set of solved positions. Petteia's sets are in the folder sets, and `petteia solve --out` makes more. A set \
+can also be a text file. Each of its lines is a JSON object, such as {{\"position\": \"4455\", \"value\": 1}}, or a \
+position and a score, such as `4455 18`; a positive score means that the player to move wins. A position whose actions \
+have no known values counts only in the columns sign and Brier. An error is an action that does not keep the value of \
+the position: it turns a win into a draw or a loss, or a draw into a loss. The columns, in percent with 95 % bounds:
   errors  errors as a share of all positions, including positions in which no
           action is an error (as in AlphaZero.jl)
   slow    actions that are not the fastest win or the slowest loss; only if the
@@ -42,8 +41,8 @@ a draw or a loss, or a draw into a loss. The columns, in percent with 95 % bound
           positions
   Brier   mean squared error of the expected score; always predicting 0 gives
           0.25 in won and lost positions
-A network is measured without a search (it plays the action with the highest prior) and with \
-each number of --simulations, or only with SIMS if that is given.
+A network is measured once without a search (it plays the action with the highest prior) and once for each number in \
+--simulations. If the agent names SIMS, it is measured only with SIMS simulations.
 
 {AGENTS}
 
@@ -59,10 +58,10 @@ pub struct AccuracyCommand {
     /// shipped]
     #[arg(long = "agent", value_name = "AGENT", num_args = 1..)]
     agents: Vec<OsString>,
-    /// The set of solved positions; also a game option, e.g. game.start=blocks
+    /// The set of solved positions; also accepts a game option, e.g. game.start=blocks
     #[arg(long, value_name = "FILE|KEY=VALUE", required = true)]
     set: Vec<String>,
-    /// Simulations for networks without SIMS; 0 is the network alone
+    /// Simulations for networks without SIMS; 0 means no search
     #[arg(long, value_name = "N,N...", value_delimiter = ',', default_value = "0,100,400,1600")]
     simulations: Vec<usize>,
     /// Random seed of the agents
@@ -150,7 +149,7 @@ impl AccuracyCommand {
         }
     }
 
-    /// Loads an agent, and determines how it is measured.
+    /// Loads an agent, and determines the budgets that it is measured with.
     fn load(
         &self,
         rules: &Opened,
@@ -175,7 +174,7 @@ impl AccuracyCommand {
     }
 }
 
-/// Whether a trained agent was given without SIMS, so that its path is followed by at most a precision.
+/// Whether a trained agent was given without SIMS: at most a precision follows its path.
 fn has_no_simulations(text: &OsStr, path: &OsStr) -> bool {
     let suffix = text.as_encoded_bytes().strip_prefix(path.as_encoded_bytes());
     let is_precision = |rest: &[u8]| {

@@ -36,13 +36,11 @@ use crate::net::device::Processor;
 If GAME is a run, the run is the first agent and plays its own game. If only one agent is given, its \
 opponent is `shipped`, or rollout:400 in a game without a shipped agent.
 
-Each opening is played twice, with sides swapped; Elo and its bounds are computed \
-from the scores of the pairs. After a clean sweep, only the lower bound is known and \
-printed (after a clean defeat, only the upper bound); bounds are also omitted if \
-there are too few games to compute them. Deterministic agents repeat games: \"counted as \
-19\" is the number of different games that would be worth as much; the bounds and the test \
-use this number. Random openings can decide short games; use --opening-plies 0 for \
-very short ones.
+Each opening is played twice, with sides swapped; Elo and its bounds are computed from the scores of the pairs. After \
+a clean sweep, only the lower bound is known and printed (after a clean defeat, only the upper bound); bounds are also \
+omitted if there are too few games to compute them. Deterministic agents repeat games. \"counted as 19\" means that \
+the games carry as much information as 19 different ones; the bounds and the test use this number. Random openings can \
+decide short games; use --opening-plies 0 for very short games.
 
 --sprt 0,10 ends the match as soon as it is clear whether the difference is 0 (H0) \
 or 10 Elo (H1), by a generalized sequential probability ratio test on the pairs. \
@@ -64,7 +62,7 @@ pub struct Arena {
     /// The agent whose results are reported, see below
     #[arg(value_name = "AGENT")]
     first: Option<OsString>,
-    /// Its opponent
+    /// The opponent of that agent
     #[arg(value_name = "AGENT")]
     second: Option<OsString>,
     /// Number of games, even; with --sprt the maximum
@@ -94,8 +92,8 @@ pub struct OpeningArgs {
     /// Random actions at the start of each pair of games
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub opening_plies: usize,
-    /// Take openings from this file instead, one per line: actions, a position, or `POSITION moves ACTIONS`; both games
-    /// of a pair begin with the same opening
+    /// Take openings from this file instead of random actions. Each line has actions, a position, or `POSITION moves
+    /// ACTIONS`; both games of a pair begin with the same opening
     #[arg(long, value_name = "FILE", conflicts_with = "opening_plies")]
     pub openings: Option<PathBuf>,
 }
@@ -110,7 +108,7 @@ impl OpeningArgs {
 /// How games are played, kept, and shown.
 #[derive(Args)]
 pub struct PlayingArgs {
-    /// Save the games in this file, one JSON line per pair; the same command resumes from it
+    /// Save the games in this file, one JSON line per pair; the same command resumes from this file
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
     /// Search limit per action for programs (ugi:COMMAND): movetime MILLISECONDS, nodes N, or depth N
@@ -133,17 +131,18 @@ pub struct PlayingArgs {
 }
 
 impl PlayingArgs {
-    /// Returns the terms under which other programs play, until a signal ends the command.
+    /// Returns the terms under which external programs play until a signal ends the command.
     pub fn terms(&self) -> Result<Arc<Terms>> {
         let terms = Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?;
         Ok(Arc::new(terms.until(stop_flag())))
     }
 
-    /// Ends the command after it has shown the games; if they are not `complete`, it was interrupted.
+    /// Ends the command after it has shown the result. If the games are not `complete`, the command was interrupted,
+    /// and this function says how to resume it.
     pub fn end(&self, complete: bool, what: &str) -> Result<()> {
         match &self.save {
             _ if complete => Ok(()),
-            // a reader of JSON could mistake this for the result
+            // a program that reads JSON could mistake this line for the result
             Some(path) if !self.json => print(format_args!(
                 "interrupted; the finished pairs are in {}; this command resumes the {what}: {}",
                 path.display(),
@@ -154,7 +153,7 @@ impl PlayingArgs {
     }
 }
 
-/// Loads an agent; `terms` apply to other programs.
+/// Loads an agent. External programs play under `terms`.
 pub fn load(
     rules: &Opened,
     spec: &AgentSpec,
@@ -180,7 +179,7 @@ impl Arena {
         let terms = self.playing.terms()?;
         use_threads(self.playing.threads)?;
         let processor = self.playing.device.processor()?;
-        // threads are first divided among games; the rest search in parallel within each game
+        // if there are more threads than games, each game gets an equal number of them for parallel searches
         let threads = (rayon::current_num_threads() / plan.games).max(1);
         let load = |text: &OsStr| {
             load(&rules, &AgentSpec::parse(text)?, &terms, &processor)
@@ -203,8 +202,8 @@ impl Arena {
 }
 
 impl Arena {
-    /// Returns the two agents. A run given as the game is the first one, and an opponent that is not named is the usual
-    /// one.
+    /// Returns the two agents. A run given in place of the game is the first agent. If no opponent is named, the usual
+    /// one plays.
     fn agents(&self, subject: &Subject) -> Result<[OsString; 2]> {
         let named = [&subject.agent, &self.first, &self.second].into_iter().flatten().cloned();
         match &named.collect::<Vec<_>>()[..] {

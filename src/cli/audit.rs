@@ -18,10 +18,9 @@ use crate::run::work::tally::Tally;
 /// Check that a run has everything it was trained on, each game once.
 #[derive(Args)]
 #[command(after_help = "\
-Every shard is read, and every game is replayed by the rules. If workers played, the shards that \
-they committed are compared with those that the learner's lists say it used, and with the \
-shards that exist. Orphans are files of games that do not count, because a worker was stopped \
-before it committed them, or because another worker was first.
+Every shard is read, and every game is replayed by the rules. If workers played, the shards that they committed are \
+compared with the shards that the learner lists as used and with the shards that exist. Orphans are files whose games \
+do not count, because a worker was stopped before it committed them or because another worker was first.
 
 The exit code is 1 if anything is wrong.
 

@@ -33,7 +33,7 @@ use crate::registry::Catalog;
 use crate::replay::store;
 use crate::run;
 
-/// The end of the page's default file name; the id of the game is before it.
+/// The end of the page's default file name, which begins with the id of the game.
 const PAGE: &str = "balance.html";
 /// Simulations of the levels below a trained agent, which use random playouts.
 const BEGINNERS: [usize; 2] = [20, 100];
@@ -50,21 +50,19 @@ const MOST_GAMES: usize = 100_000;
 /// Measure whether a game is balanced for players of increasing strength.
 #[derive(Args)]
 #[command(after_help = format!("\
-Players of increasing strength (levels) play against themselves and against the level \
-below. For the run of a trained agent, the levels are tree search with 20 and 100 \
-random playouts, generations of the run, and the last generation with a longer \
-search. For another trained agent, increasing numbers of simulations replace the generations. Without a \
+Players of increasing strength (levels) play against themselves and against the level below. For the run of a trained \
+agent, the levels are tree search with 20 and 100 random playouts, generations of the run, and the last generation \
+with a longer search. For another trained agent, increasing numbers of simulations replace the generations. Without a \
 trained agent, all levels are tree search with random playouts. The page answers these questions: Who has the \
-advantage, among beginners and among experts? Does skill count? Would a swap rule make the game fair? It defines every \
-metric and names its source.
+advantage, among beginners and among experts? Does skill count? Would a swap rule make the game fair? The page also \
+defines every metric and names its source.
 
-First, a solver tries to prove the value of the game, which works for small games. Then experts play until it is \
-known whether the game is fair to within --within points or one side has an advantage, or until \
-they have played --most-games. Games begin with openings that cost nothing (no action in them loses value), chosen \
-by --seed alone. If GAME is a run, its agent plays its own game. The variants \
-of --compare, which can also be runs, use the agents of --agent in the same order, or runs/ID if that \
-exists. The shipped agent plays if there is no other. \
-An option with several values, separated by commas, makes a variant for each value.
+First, a solver tries to prove the value of the game, which works for small games. Then experts play until it is known \
+whether the game is fair to within --within points or favors one side, but at most --most-games games. Games begin \
+with openings that cost nothing (no action in them loses value), chosen by --seed alone. If GAME is a run, its agent \
+plays the run's own game. The variants of --compare, which can also be runs, use the agents of --agent in the same \
+order. A variant for which no agent is left uses runs/ID if that run exists, and otherwise the shipped agent. An \
+option with several values, separated by commas, makes a variant for each value.
 
 {AGENTS}
 
@@ -98,21 +96,23 @@ pub struct BalanceCommand {
     #[arg(long, value_name = "POINTS", default_value_t = 3.0)]
     within: f64,
     /// Simulations per action of trained agents, in ascending order. The last generation is a level with each of these
-    /// numbers; if only one number is given, also with four times as many
+    /// numbers; if only one number is given, it is also a level with four times as many simulations
     #[arg(long, value_name = "N,...", default_value = "50", value_delimiter = ',')]
     simulations: Vec<usize>,
-    /// Number of generations of a run that are levels, spread evenly from its first to its last
+    /// Number of generations of a run to use as levels, spread evenly from the first to the last
     #[arg(long, value_name = "N", default_value_t = GENERATIONS)]
     generations: usize,
-    /// Train an agent for each variant that has none, for this long, in runs/balance/VARIANT; an interrupted command
-    /// resumes where it stopped
+    /// Train an agent for this long for each variant that has none, in runs/balance/VARIANT; after an interruption, the
+    /// same command resumes where it stopped
     #[cfg(feature = "train")]
     #[arg(long, value_name = "MINUTES", conflicts_with = "levels")]
     train_minutes: Option<f64>,
-    /// Instead of openings that cost nothing, draw the actions of the first N plies of each game from the visits
+    /// Instead of openings that cost nothing, draw the actions of the first N plies of each game in proportion to their
+    /// visits
     #[arg(long, value_name = "N")]
     varied_plies: Option<usize>,
-    /// Number of legal actions that the solver examines first, about 5 million per second; 0 to skip the solver
+    /// Number of legal actions that the solver may examine before the games, about 5 million per second; 0 to skip the
+    /// solver
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     solver: u64,
     /// Random seed, which determines every game
@@ -187,7 +187,7 @@ impl BalanceCommand {
             let names: Vec<&str> = variants.iter().map(|variant| &*variant.name).collect();
             refuse_other_pages(&out, &unmeasured(&about.title, &names))?;
         }
-        // reports now, not after an hour of games, if something cannot be measured
+        // if something cannot be measured, this reports it now, not after an hour of games
         for variant in &variants {
             self.loaded(&games.open(&variant.id, &variant.options)?, variant)?;
         }
@@ -240,7 +240,8 @@ impl BalanceCommand {
         Ok(Measured::new(rules, variant.name.clone(), balance))
     }
 
-    /// Trains an agent for each variant without one; each begins with the weights of the previous one, if they fit.
+    /// Trains an agent for each variant without one. Each agent begins with the weights of the previous agent, if they
+    /// fit.
     #[cfg(feature = "train")]
     fn train(&self, variants: &mut [MeasuredVariant], minutes: f64, games: Catalog) -> Result<()> {
         let mut without = Vec::new();
@@ -386,15 +387,15 @@ impl BalanceCommand {
     }
 }
 
-/// Returns increasing numbers of simulations, up to this number.
+/// Returns increasing numbers of simulations, the last of which is `simulations`.
 fn fewer(simulations: usize) -> Vec<usize> {
     let mut numbers = vec![(simulations / 12).max(1), (simulations / 3).max(2).min(simulations), simulations];
     numbers.dedup();
     numbers
 }
 
-/// Returns about `many` of the numbers from 0 to `all` - 1, evenly spread and including the first and the last; a
-/// single number is the last.
+/// Returns about `many` of the numbers from 0 to `all` - 1, evenly spread and including the first and the last. If it
+/// returns only one number, that is the last.
 fn spread(all: usize, many: usize) -> Vec<usize> {
     let steps = many.min(all).saturating_sub(1);
     match steps {

@@ -58,8 +58,8 @@ pub fn drawn(game: &AnyGame, state: &AnyState, marks: &Marks, width: Option<usiz
     lines.join("\n")
 }
 
-/// Draws one square, `cell` characters wide, with its marks. On a spaced board, `spaced` tells whether its piece is
-/// stuck.
+/// Draws one square, `cell` characters wide, with its marks. On a spaced board, `spaced` says whether the square's
+/// piece is stuck.
 fn square(
     view: &BoardView,
     at: (usize, usize),
@@ -90,7 +90,8 @@ fn square(
     }
 }
 
-/// Returns the color that a player's name states, otherwise one that is readable on dark and light backgrounds.
+/// Returns the color that a player's name states, or, if the name is not a color, one that is readable on dark and
+/// light backgrounds.
 fn style_of(players: [&str; 2], player: Player) -> Style {
     let color = match (players[player.index()], player) {
         ("Red", _) => AnsiColor::Red,

@@ -96,7 +96,7 @@ fn command(me: &Path, manifest: &Manifest, defaults: &Defaults) -> Result<Comman
     let options = manifest.game.options.iter().map(|(name, value)| os_str(format!("game.{name}={value}")));
     let options: Vec<OsStr> = options.collect();
     let for_game = move |command: Command| {
-        // a named option is not a positional argument
+        // an argument with a long name is not positional, so the command line does not need the game
         let game = |id: OsStr| {
             move |argument: Arg| argument.long("game-id").hide(true).required(false).default_value(id)
         };

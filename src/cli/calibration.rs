@@ -30,26 +30,27 @@ use crate::selfplay::{Generation, Monitor, Progress};
 use crate::storage::packed::pack;
 use crate::train::Trainer;
 
-/// The minimum time of a measurement, and the maximum if fewer than [`SOME`] games are over but all that are required.
+/// The time after which a measurement ends if [`SOME`] games are over, and the time after which it ends in any case. In
+/// both cases, it goes on until the required number of games is over.
 const SHORTEST: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(400);
-/// Games that are enough to estimate their length, and the maximum number that are looked at.
+/// The number of games that is enough to estimate their length, and the maximum number of games whose records are used.
 const SOME: usize = 16;
 const GAMES: usize = 256;
-/// The maximum number of simultaneous games with and without a network, and of simulations per action: with more, each
-/// costs about the same, and fewer games end.
+/// The maximum numbers of simultaneous games with and without a network, and of simulations per action. With larger
+/// numbers, the cost of each simulation would be about the same, but fewer games would end.
 const TOGETHER: usize = 32;
 const FEW: usize = 4;
 const SIMULATIONS: usize = 64;
 
-/// Measures the costs of a run with these settings; `bootstrap` tells whether the bootstrap is still ahead.
+/// Measures the costs of a run with these settings; `bootstrap` says whether the bootstrap is still to come.
 pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Costs> {
     let without_network = |kind: Bootstrap, simulations: usize| {
         let source = if kind == Bootstrap::Rollout { Source::Rollout } else { Source::Uniform };
         Sampled::play(rules, &bootstrap_config(config, kind), &source, (FEW, simulations), 0)
     };
     let Config { selfplay, arena, .. } = config;
-    // random games are quick, and their length is needed: one at least must end
+    // the length of random games is needed, so at least one must end; they are quick
     let random =
         Sampled::play(rules, &bootstrap_config(config, Bootstrap::Uniform), &Source::Uniform, (1, 1), 1);
     let first = (bootstrap && selfplay.bootstrap_games > 0)
@@ -57,7 +58,7 @@ pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Cos
     let network = Network::new(&config.net, rules.identity.shape, config.seed);
     let net = SharedNet::on(&network, &config.net, &Processor::of(config.net.device)?.0)?;
     let mut alike = config.clone();
-    // full searches of the planned number of simulations, and no others
+    // only full searches, with the planned number of simulations
     (alike.selfplay.fast_simulations, alike.selfplay.surprise_weight) = (0, 0.0);
     let by_network =
         Sampled::play(rules, &alike, &Source::Net(net), (TOGETHER, config.search.simulations), 0).cost();
@@ -92,15 +93,15 @@ struct Sampled {
     progress: Progress,
     /// Simulations per action.
     simulations: usize,
-    /// By the clock.
+    /// The wall-clock time.
     seconds: f64,
     /// The records of finished games.
     records: Vec<Record>,
 }
 
 impl Sampled {
-    /// Plays on all threads for a moment, with at most this many games at once on each, and simulations per action;
-    /// longer if fewer than `required_games` are over.
+    /// Plays on all threads for a moment, with at most `together` games at once on each thread and at most
+    /// `simulations` simulations per action. Plays longer if fewer than `required_games` games are over.
     fn play(
         rules: &Opened,
         config: &Config,
@@ -128,7 +129,7 @@ impl Sampled {
                 }
             }
         };
-        // an evaluator that wants batches has all threads for one shard
+        // with an evaluator that wants batches, all threads play one shard
         if matches!(source, Source::Net(_)) && config.net.in_bulk() {
             work();
         } else {
@@ -140,13 +141,14 @@ impl Sampled {
         Sampled { progress, simulations, seconds, records }
     }
 
-    /// Seconds per planned simulation: of solved positions, which need none, all are counted.
+    /// Returns the seconds per planned simulation. A solved position needs no simulations, but all of its planned ones
+    /// are counted.
     fn cost(&self) -> f64 {
         let planned = self.progress.positions * self.simulations;
         self.seconds / planned.max(self.progress.simulations).max(1) as f64
     }
 
-    /// Bytes per searched position in a shard.
+    /// Returns the bytes per searched position in a shard.
     fn position_bytes(&self) -> Result<f64> {
         let lines: Vec<String> = self.records.iter().map(|record| json!(record).to_string()).collect();
         let packed = pack(lines.join("\n").as_bytes(), 3).map_err(Error::io("memory"))?;
@@ -155,7 +157,7 @@ impl Sampled {
     }
 }
 
-/// Seconds per optimizer step on these games.
+/// Returns the seconds per optimizer step on these games.
 fn step(
     rules: &Opened,
     config: &Config,

@@ -1,4 +1,4 @@
-//! `petteia completions`: prints scripts with which the Tab key completes commands.
+//! `petteia completions`: prints scripts that make the Tab key complete commands.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command};
@@ -30,7 +30,7 @@ impl Completions {
         let mut script = Vec::new();
         let mut command = match self.shell {
             Shell::Bash => with_words(command(games), games),
-            // in other shells, the words would replace file names, which these arguments accept, too
+            // in other shells, the words would be offered instead of file names, which these arguments also accept
             _ => command(games),
         };
         generate(self.shell, &mut command, Program::current().name, &mut script);
@@ -39,7 +39,7 @@ impl Completions {
     }
 }
 
-/// Returns the command line with the words that complete an argument: games, configs, agents.
+/// Adds to the command line the words that complete its arguments: games, configs, and agents.
 fn with_words(command: Command, games: Catalog) -> Command {
     // clap needs static words; the program ends after this
     let fixed =

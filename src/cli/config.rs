@@ -92,7 +92,7 @@ fn list(games: Catalog) -> Result<()> {
 /// follow from the game.
 ///
 /// # Errors
-/// If there is neither.
+/// If there is neither a config nor a game with this name.
 fn config_text(name: &str, games: Catalog) -> Result<String> {
     if let Some(text) = games.config(name) {
         return Ok(text.to_string());

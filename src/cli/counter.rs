@@ -1,4 +1,4 @@
-//! Shows the progress of a command that counts, on standard error: a bar on a terminal, otherwise a line from time to
+//! Shows on standard error how far a command has counted: as a bar on a terminal, otherwise as a line from time to
 //! time.
 
 use std::io::Write;
@@ -32,7 +32,7 @@ pub struct Counter {
     shown: Mutex<Instant>,
 }
 
-/// The number of random games whose mean length is assumed for other games until some have ended.
+/// The number of random games whose mean length is the assumed length of a game until some games have ended.
 const RANDOM: u64 = 16;
 
 /// The number of steps of a bar.
@@ -123,7 +123,7 @@ fn random_game(game: &AnyGame, number: u64) -> usize {
     plies
 }
 
-/// Returns how many whole games the work since the match began is worth, if random games have `plies` actions.
+/// Returns the work since the match began as a number of whole games, if random games have `plies` actions.
 fn worth(standing: &Standing, plies: f64) -> f64 {
     let begun = BegunGames::of_match(standing);
     begun.worth(begun.length(plies))

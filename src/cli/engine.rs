@@ -163,7 +163,7 @@ impl Manner {
         });
         let default = default.transpose()?;
         let language = args.language().or(default).unwrap_or(Language::Ugi);
-        // the bot's own time applies only to its own protocol
+        // the bot's default time applies only to the CodeCup protocol
         let default_time = defaults.time.filter(|_| language == Language::Codecup);
         let time = args.time.or(default_time).map(Duration::try_from_secs_f64).transpose();
         let time =
@@ -212,8 +212,8 @@ impl EngineCommand {
     }
 }
 
-/// Speaks the protocol for the contestant until the other side ends the conversation. Meanwhile, the contestant is
-/// loaded.
+/// Speaks the protocol for the contestant until the other side ends the conversation, which begins while the contestant
+/// is still being loaded.
 pub fn speak(
     rules: Opened,
     contestant: impl FnOnce(&Opened) -> Result<Contestant<AnyGame>> + Send,

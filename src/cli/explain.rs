@@ -12,7 +12,7 @@ use crate::game::{BoardView, Game};
 use crate::options::TEXT;
 use crate::text_game::{self, Explained};
 
-/// The most actions that are listed for a line.
+/// The maximum number of actions listed for a line.
 const LISTED: usize = 12;
 
 /// Show what the sets, actions, and ends in a game's text mean in a position.

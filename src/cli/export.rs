@@ -231,8 +231,7 @@ impl Playable {
     }
 }
 
-/// Collects the contents of a page: for a game, with its shipped agent if there is one, or for a trained agent, with
-/// its game.
+/// Collects the contents of a page: a game with its shipped agent, if it has one, or a trained agent with its game.
 pub fn playable(source: &Path, games: Catalog) -> Result<Playable> {
     let (id, options, agent) = named(&source.to_string_lossy(), games)?;
     let rules = games.open(&id, &options)?;

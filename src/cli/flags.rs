@@ -62,7 +62,7 @@ impl DeviceArg {
 #[derive(Args, Clone, Debug)]
 pub struct Device {
     /// Device that evaluates networks: cpu, cuda (an NVIDIA GPU), vulkan (any GPU, in a build with Vulkan), or auto
-    /// (cuda if there is one, otherwise cpu)
+    /// (cuda if the machine has an NVIDIA GPU, otherwise cpu)
     #[arg(long, value_name = "DEVICE", value_enum, hide_possible_values = true, hide_default_value = true)]
     #[arg(default_value_t = DeviceArg::Cpu)]
     device: DeviceArg,

@@ -29,13 +29,13 @@ Notations (chosen by the extension of the file name, or with --notation):
          Forced passes may be omitted; a game can begin with a position and
          the word `moves`
 
-Each game is replayed by the rules. A game that they refuse is reported with its file, number, line, and \
-action, and counted; the others are imported. An unfinished game needs a result: \
-it counts as resigned if somebody won, and as agreed if it was a draw, unless the file says that it \
-ended on time or by adjudication. 1-0 is a win for the player who acts first.
+Each game is replayed by the rules. A game that breaks the rules is counted and reported with its file, number, line, \
+and action; the other games are imported. A game that does not end by the rules needs a result. It counts as resigned \
+if a player won, and as agreed if it was a draw, unless the file says that it ended on time or by adjudication. 1-0 is \
+a win for the player who acts first.
 
-In the records, the action played in a position is its policy, and the result of the game is its value. \
-`train --from RUN --with-records` begins with such records.
+In the records, the action played in a position is its policy, and the result of the game is its value. `train --from \
+RUN --with-records` begins a run with such records.
 
 Examples:
   petteia import-games english-draughts games.pdn --out people.jsonl.zst

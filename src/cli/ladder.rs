@@ -1,6 +1,6 @@
 //! `petteia ladder`: rates the checkpoints of runs and other agents together.
 //!
-//! The agents are listed, loaded, and play against each other; the result is a table or JSON.
+//! The command lists and loads the agents, plays their games, and prints a table or JSON.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -39,17 +39,15 @@ const GAMES: usize = 40;
 {AGENTS}
   ugi:COMMAND    another program for the same game that speaks UGI
 
-The rating of each agent is its Elo difference from the agent rated 0, with 95 % \
-bounds, from a Bradley-Terry fit of all games together; a draw is half a win. Games are \
-paired as in `petteia arena`, and repeated games count only for what they are worth. \
-\"or more\" means that the games set no upper limit, because no agent that has one scored \
-against this agent. The last column has the difference between neighbors in the table with its own \
-bounds, which are not the difference between the bounds of the two agents.
+The rating of each agent is its Elo difference from the agent rated 0, with 95 % bounds, from a Bradley-Terry fit of \
+all games together; a draw is half a win. Games are paired as in `petteia arena`, and repeated games get less weight. \
+\"or more\" means that the games set no upper limit to a rating, because no agent with an upper limit scored against \
+this agent. The last column has the difference between neighbors in the table. Its bounds are computed for that \
+difference and cannot be derived from the bounds of the two agents.
 
---pairing adaptive chooses the pairs of agents whose games are expected to \
-tell the most about all differences; round-robin plays each agent against every other in turn; \
-gauntlet plays the agent of --zero against each of the others. The same seed gives the \
-same games for any number of threads.
+--pairing adaptive chooses the pairs of agents whose games are expected to tell the most about all differences; \
+round-robin plays each agent against every other in turn; gauntlet plays the agent named by --zero against each of the \
+others. The same seed gives the same games for any number of threads.
 
 Ctrl-C, SIGTERM, and SIGHUP end the ladder; with --save, the finished pairs are kept.
 
@@ -102,7 +100,7 @@ enum PairingKind {
     Adaptive,
     /// Each agent against every other
     RoundRobin,
-    /// The agent of --zero against each of the others
+    /// The agent named by --zero against each of the others
     Gauntlet,
 }
 
@@ -134,7 +132,7 @@ impl LadderCommand {
         NamedLadder { command: self, listed, zero }.on(games.open(&id, &options)?)
     }
 
-    /// Lists the agents in the order in which neighbors first meet: anchors, other agents, checkpoints.
+    /// Lists the agents: anchors, other agents, checkpoints. The first games are between neighbors in this list.
     fn listed(&self) -> Result<Vec<ListedAgent>> {
         let anchors = match self.anchors.as_deref() {
             None if self.runs.is_empty() => "",
@@ -161,7 +159,7 @@ impl LadderCommand {
         }
     }
 
-    /// Lists the checkpoints of a run that are rated.
+    /// Lists those checkpoints of a run that the ladder rates.
     fn checkpoints(&self, run: &Path) -> Result<Vec<ListedAgent>> {
         let place = run.display();
         let paths = checkpoint::list(run)?;

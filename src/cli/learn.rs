@@ -16,9 +16,9 @@ The learner plays no games. Any number of `petteia worker RUN` processes play th
 generations; while waiting for them, the learner prints a line each minute. Ctrl-C and SIGTERM stop it; \
 run the same command to continue. `petteia train --run RUN` does the same, but also plays games itself.
 
-With selfplay.ahead=0, the run has the same games and weights as one trained by a single \
-process, on machines with the same instruction set. With selfplay.ahead=1 or \
-more, workers continue with the newest network while the learner trains.
+With selfplay.ahead=0, the run has the same games and weights as a run trained by a single process, if all machines \
+have the same instruction set. With selfplay.ahead=1 or more, workers continue with the newest network while the \
+learner trains.
 
 Examples:
   petteia learn runs/phage phage

@@ -133,8 +133,8 @@ fn command(games: Catalog) -> clap::Command {
     help::adapted(Cli::command(), games)
 }
 
-/// Returns the parsed command line. If there is none, prints clap's help or error, in which long repetitions of the
-/// command line are shortened, and exits.
+/// Returns the parsed command line. If there is nothing to run, prints clap's help or error and exits; where the error
+/// repeats a long command line, it is shortened.
 fn parsed<T>(result: clap::error::Result<T>, games: Catalog) -> T {
     result.unwrap_or_else(|error| {
         let error = suggestion::added(error, games);
@@ -153,8 +153,8 @@ fn parsed<T>(result: clap::error::Result<T>, games: Catalog) -> T {
 const AGENTS: &str = "\
 Agents:
   shipped[:SIMS][:f32|:bf16|:auto]
-                 the trained network that comes with this program, for the
-                 games that have one in `petteia games`; ./shipped is a path
+                 the trained network that comes with this program, if
+                 `petteia games` lists one for the game; ./shipped is a path
   level:1 ... level:9
                  weakened versions of that network; each level wins about two of
                  three games against the level below it
@@ -167,7 +167,7 @@ Agents:
                  checkpoint, an exported file, or a bot, with 100 simulations
                  per action unless SIMS is given. It computes in the precision
                  of the run unless another is given. auto measures which one is
-                 the fastest on this CPU; play, engine, and bots always do
+                 fastest on this CPU, as play, engine, and bots do by default
 An agent that searches or plays perfectly can end in :tT, e.g. shipped:20:t0.5:
 it then draws its actions at temperature T instead of playing the best one.
 SIMS is the number of simulations per action; each one evaluates one position

@@ -17,14 +17,14 @@ use crate::run::History;
 /// The factor by which a run may take more or less time than estimated.
 const RANGE: f64 = 1.6;
 
-/// Measures this machine; the argument tells whether the bootstrap is still ahead.
+/// Measures this machine; the argument says whether the bootstrap is still to come.
 type MeasureCosts<'a> = Box<dyn Fn(bool) -> Result<Costs> + Send + 'a>;
 
 /// A run before it begins.
 pub struct Outline<'a> {
-    /// Its settings.
+    /// The settings of the run.
     pub config: &'a Config,
-    /// Its folder.
+    /// The folder of the run.
     pub folder: &'a Path,
     /// Whether the user agrees to resume without missing files.
     pub accept_missing: bool,
@@ -35,7 +35,7 @@ pub struct Outline<'a> {
 }
 
 impl Outline<'_> {
-    /// The lines for a new run.
+    /// Returns the lines for a new run.
     pub fn beginning(&self) -> Vec<String> {
         let Config { game, net, train, .. } = self.config;
         let head = format!(
@@ -50,12 +50,12 @@ impl Outline<'_> {
         [vec![head], self.selfplay(), self.matches()].concat()
     }
 
-    /// The lines for a run that resumes after `done` generations; `positions` is the number of those in its window, if
-    /// it was read.
+    /// Returns the lines for a run that resumes after `done` generations. `positions` is the number of positions in its
+    /// window, if the window was read.
     pub fn resuming(&self, done: usize, positions: Option<usize>) -> Vec<String> {
         let (all, folder) = (self.config.train.generations, self.folder.display());
         if done == 0 {
-            // it began with the weights of another run
+            // the run began with the weights of another run
             let window = positions
                 .filter(|positions| *positions > 0)
                 .map(|positions| format!("  in the window: {}", counted(positions, "position", "positions")));
@@ -74,7 +74,7 @@ impl Outline<'_> {
         )]
     }
 
-    /// The mean number of actions per game in the newest generation.
+    /// Returns the mean number of actions per game in the newest generation.
     fn plies_so_far(&self) -> Option<f64> {
         let played = History::of(self.folder).ok()?.selfplay.newest()?.1.played();
         (played.games > 0).then(|| played.plies as f64 / played.games as f64)
@@ -149,7 +149,7 @@ impl Outline<'_> {
     }
 }
 
-/// A size rounded to about two digits.
+/// Formats a size, rounded to about two digits.
 fn megabytes(bytes: f64) -> String {
     match bytes / 1e6 {
         megabytes @ 9500.0.. => format!("{:.0} GB", megabytes / 1e3),
@@ -163,7 +163,8 @@ fn megabytes(bytes: f64) -> String {
 mod tests {
     use super::*;
 
-    /// A folder without metrics: one that a user may have, such as runs/phage, would change the forecast.
+    /// A folder without metrics. The metrics of a folder that a user may have, such as runs/phage, would change the
+    /// forecast.
     const FOLDER: &str = "no-such/phage";
 
     fn outline(sets: &[&str], look: impl Fn(&Outline)) {

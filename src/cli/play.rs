@@ -190,8 +190,8 @@ impl HumanGame<'_> {
         }
     }
 
-    /// Reads and runs commands. Returns after the first one other than `legal`; false means that the person leaves the
-    /// game.
+    /// Reads and runs commands, and returns after the first command other than `legal`. Returns false if the person
+    /// leaves the game.
     fn ask(&mut self, state: &AnyState) -> Result<bool> {
         while let Some(line) = read_line()? {
             let line = line.trim();

@@ -33,8 +33,8 @@ pub fn verdict(result: &MatchResult) -> String {
     )
 }
 
-/// Returns a hint if openings rather than agents decided many pairs: more than a third of them, and clearly more than
-/// if the games were independent.
+/// Returns a hint if openings rather than agents decided many pairs: more than a third of the pairs, and clearly more
+/// than if the games were independent.
 pub fn openings_decided(result: &MatchResult) -> Option<String> {
     let (pairs, one_sided) = (result.games / 2, result.one_sided_pairs());
     let share = |games: usize| games as f64 / result.games as f64;

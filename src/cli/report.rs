@@ -13,7 +13,7 @@ use crate::storage;
 
 /// The file name of the page that `petteia train --report` keeps in the folder of a run.
 pub const PAGE: &str = "report.html";
-/// The head of a page ends before this many bytes.
+/// The maximum size of the head of a page, in bytes.
 const LONGEST_HEAD: u64 = 1 << 18;
 
 /// Write a page about one or more runs: curves, strength, time, games.

@@ -21,7 +21,8 @@ use crate::storage;
 
 /// The columns of the table.
 const KEYS: [&str; 7] = ["run", "game", "generations", "state", "written", "strength", "opponent"];
-/// Their headings, each with its priority for omission on a narrow terminal: the greatest first, 0 never.
+/// The headings of these columns, each with its priority for omission on a narrow terminal: the column with the
+/// greatest number is omitted first, those with 0 never.
 const HEADINGS: [(&str, u8); 7] = [
     ("run", 0),
     ("game", 0),
@@ -49,13 +50,13 @@ const TIMES: [(&str, u8); 3] = [("part", 0), ("by the clock", 0), ("CPU time", 0
 /// List the runs in a folder: game, generation, state, strength.
 #[derive(Args)]
 #[command(after_help = "\
-A run is running if a process is training it, finished if all of its generations are \
-trained and the last one is rated, and interrupted otherwise; `petteia train --run RUN` resumes it. Strength is \
-in Elo with 95 % bounds. The newest rated generation is compared with the first one, using \
-all games of the run except the final games between the two, and with the opponent of the evaluations, using all \
-games of the run, or those of the newest evaluation if the run has no ratings. For a single run, the command also \
-lists the processes that work on it, with their work in the two newest generations and its speed, and how long each \
-part of the run took, by the clock and in CPU time.
+A run is running if a process is training it, finished if all of its generations are trained and the last one is \
+rated, and interrupted otherwise; `petteia train --run RUN` resumes an interrupted run. Strength is in Elo with 95 % \
+bounds. The newest rated generation is compared with the first one and with the opponent of the evaluations. The first \
+comparison uses all games of the run except the final games between the two generations. The second uses all games of \
+the run or, if the run has no ratings, those of the newest evaluation. For a single run, the command also lists the \
+processes that work on it, with the amount and the speed of their work in the two newest generations, and the \
+wall-clock time and CPU time that each part of the run took.
 
 Examples:
   petteia runs
@@ -218,7 +219,7 @@ fn about(folder: &Path) -> Map<String, Value> {
 }
 
 /// Returns how much stronger the newest rated generation is than the opponent of the evaluations, from all games of the
-/// run, or in a run without ratings from the newest evaluation.
+/// run. In a run without ratings, only the newest evaluation counts.
 fn above_opponent(numbers: &RunNumbers) -> Option<(String, [Option<f64>; 3])> {
     let rated = numbers.ratings.last().and_then(|rated| {
         let rating = numbers.history.rating(&numbers.config.arena.opponent, rated.generation)?;

@@ -147,7 +147,7 @@ impl Screen<'_> {
         self.sentence(&with_own_name(text.to_string()));
     }
 
-    /// Shows how many files are copied before the run begins.
+    /// Shows how many files have been copied before the run begins.
     pub fn copying(&self, done: usize, all: usize) {
         let mut state = self.state.lock().expect("no panic while drawing");
         self.show(&mut state, ScreenPhase { name: "copying", done, all, unit: "files", details: Vec::new() });
@@ -309,7 +309,7 @@ impl Screen<'_> {
     }
 
     fn show_training(&self, state: &mut ScreenState, done: usize, all: usize) {
-        // once, in the first generation of a session
+        // the explanation is printed once, in the first generation of a session
         if state.table.is_none() && state.steps == 0 {
             LOSSES.iter().for_each(|line| self.line(line, MARGIN));
         }
@@ -408,7 +408,7 @@ fn fitting(parts: &[String], width: usize) -> String {
     parts[..(1..=parts.len()).rev().find(fits).unwrap_or(0)].join(", ")
 }
 
-/// Prints a line to standard error. Errors are ignored: a run does not depend on a reader.
+/// Prints a line to standard error. Errors are ignored: a run continues even if its output cannot be written.
 fn print_line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", harmless(text));
 }

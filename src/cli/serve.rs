@@ -25,11 +25,11 @@ train new runs in FOLDER. Without RUN, the page shows all runs in FOLDER, includ
 begin later. The agents that come with this program \
 are always available. Ctrl-C stops the server.
 
-With --listen, other devices on your network can open the page with a password, which is new at \
-each start and printed once. Nothing is encrypted, so use --listen only on a network that you trust.
+With --listen, other devices on your network can open the page with a password. Each start makes a new password and \
+prints it once. Nothing is encrypted, so use --listen only on a network that you trust.
 
-Behind a proxy or a tunnel that keeps its own host name, --host allows that name; the proxy may remove a \
-prefix from the path. --listen 127.0.0.1 adds a password.
+If a proxy or a tunnel passes on requests under its own host name, --host allows that name; the proxy may remove a \
+prefix from the path. --listen 127.0.0.1 makes the page ask for a password.
 
 Examples:
   petteia serve
@@ -47,11 +47,10 @@ pub struct Serve {
     /// Port; 0 for any free port
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
     port: u16,
-    /// Also serve other devices, which need a password, at this address of this machine, or 0.0.0.0 for all of its
-    /// addresses
+    /// Also serve other devices, with a password, at this address of this machine; 0.0.0.0 means all of its addresses
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<IpAddr>,
-    /// Also answer to this host name, by which a proxy or tunnel reaches the page, such as my-box.local
+    /// Also answer requests for this host name, which a proxy or tunnel uses for the page, such as my-box.local
     #[arg(long = "host", value_name = "NAME", value_parser = host_name)]
     hosts: Vec<String>,
     /// Number of threads for a search; agents play the same with any number [default: all cores]
@@ -130,8 +129,8 @@ fn host_name(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-/// Returns the address by which other devices reach this machine: the address that it listens on, or if it listens on
-/// all, the address that it would send from. Nothing is sent to find this out.
+/// Returns the address at which other devices reach this machine: the address that the server listens on or, if it
+/// listens on all addresses, the one that the machine would send from. Finding this out sends nothing.
 fn reached(listening: SocketAddr) -> SocketAddr {
     let (any, elsewhere): (IpAddr, IpAddr) = match listening {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),

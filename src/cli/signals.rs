@@ -19,14 +19,14 @@ use signal_hook::consts::{SIGHUP, SIGXFSZ};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// A second one of these signals ends the program at once.
+/// A second signal of one of these kinds ends the program at once.
 const REPEATED: [c_int; 2] = [SIGINT, SIGTERM];
 
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Makes the signals above ask the work to stop cleanly, and a write beyond the maximum file size (`ulimit -f`) an
-/// ordinary error. Handlers are set only once, even if a command calls this again: with two of each, the first signal
-/// would count as the second.
+/// Makes the signals above ask the work to stop cleanly, and turns a write beyond the maximum file size (`ulimit -f`)
+/// into an ordinary error. Handlers are set only once, even if a command calls this function again: with two handlers
+/// for a signal, its first occurrence would count as the second.
 pub fn catch_interrupts() {
     static CAUGHT: Once = Once::new();
     CAUGHT.call_once(|| {
@@ -42,7 +42,7 @@ pub fn on_interrupt(on_signal: impl FnOnce() + Send + 'static) {
     // on other systems a signal ends the program
     #[cfg(unix)]
     {
-        // before the other handlers: a signal between the two must not be lost
+        // this handler is set before the others, so that no signal between the two is lost
         match signal_hook::iterator::Signals::new(endings()) {
             Ok(mut signals) => {
                 std::thread::spawn(move || signals.forever().next().map(|_| on_signal()));
@@ -67,7 +67,7 @@ pub fn stop_flag() -> Arc<AtomicBool> {
 
 fn catch_endings() -> io::Result<()> {
     for signal in endings() {
-        // registered before the flag: the first signal must not count as the second
+        // this handler is registered before the flag, so that the first signal does not count as the second
         if REPEATED.contains(&signal) {
             flag::register_conditional_shutdown(signal, 128 + signal, stop_flag())?;
         }

@@ -25,14 +25,14 @@ const INDEX: &str = "index.html";
 const RULES: &str = "rules.html";
 const BALANCE: &str = "balance.html";
 
-/// Write a folder of pages that play, for a web host.
+/// Write a folder of pages with playable games, for a web host.
 #[derive(Args)]
 #[command(after_help = "\
-The folder has an index and, for each game, a page that plays (the output of `petteia export --format html`), \
-its rules, and for a run its report. With --balance, it also has a page about the \
-balance of each game, as `petteia balance` measures it by default, which takes minutes to hours per game; an existing \
-page ID-balance.html is kept and linked. Links are relative, and no page needs a server, so the folder \
-works anywhere. Run the command again to update the folder.
+The folder has an index and, for each game, a page to play it on (the output of `petteia export --format html`), its \
+rules, and, for a run, its report. With --balance, it also has a page about the balance of each game, measured with \
+the defaults of `petteia balance`. That takes minutes to hours per game; an existing page ID-balance.html is kept and \
+linked. Links are relative, and no page needs a server, so the folder works anywhere. Run the command again to update \
+the folder.
 
 Examples:
   petteia site public phage runs/cage my.game
@@ -88,8 +88,8 @@ impl Site {
         print(format_args!("{}: {}", self.path(INDEX).display(), counted(entries.len(), "game", "games")))
     }
 
-    /// Refuses the folder of a run, which means that the words were given in the wrong order, and a folder with files
-    /// that no site has.
+    /// Refuses the folder of a run, because the user has then given the arguments in the wrong order, and a folder with
+    /// files that are not part of a site.
     fn refuse_other_folders(&self) -> Result<()> {
         let folder = self.folder.display();
         if run::has_run(&self.folder)? {
@@ -97,7 +97,7 @@ impl Site {
                          `petteia site public phage runs/cage`";
             return Err(Error::Config(format!("{folder} {fault}")));
         }
-        // an existing site may have files of the web host beside it
+        // in the folder of an existing site, there may also be files of the web host
         if storage::has(&self.path(INDEX)) {
             return refuse_other_files(&self.path(INDEX));
         }

@@ -32,11 +32,10 @@ best play. The winner is printed as soon as it is known. A value that cannot be 
 among ten million positions, the odds that two have the same key and are confused are \
 one in 370,000.
 
---out makes a set of solved positions for `petteia accuracy`: positions near the end of \
-random games, each solved with --nodes. Positions that cannot be solved, in which no action is an \
-error, or that take fewer than 50 nodes are left out, except that up to a quarter of the set \
-are lost positions, for judging values. Classes: easy (fewer than 1,000 nodes), medium, hard (10,000 \
-or more), lost.
+--out makes a set of solved positions for `petteia accuracy`: positions near the end of random games, each solved with \
+--nodes. Positions that cannot be solved or that take fewer than 50 nodes are left out, and so are positions in which \
+no action is an error, except lost positions. These serve to judge values and make up at most a quarter of the set. \
+Classes: easy (fewer than 1,000 nodes), medium, hard (10,000 or more), lost.
 
 Examples:
   petteia solve tic-tac-toe
@@ -63,10 +62,10 @@ pub struct Solve {
     /// Random seed of the set
     #[arg(long, value_name = "N", default_value_t = 1, requires = "out")]
     seed: u64,
-    /// How many actions before the end of a random game the positions of the set may be
+    /// How far before the end of a random game the positions of the set may be, in actions
     #[arg(long, value_name = "A..B", default_value = "4..16", requires = "out")]
     before_end: String,
-    /// Worker threads of --out; the result does not depend on them [default: all cores]
+    /// Worker threads for --out; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Print one JSON object

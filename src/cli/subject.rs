@@ -127,13 +127,14 @@ fn game_of(path: &Path) -> Result<(String, Settings)> {
 }
 
 impl Subject {
-    /// Returns the agent of a command that needs one: the named one, the one given in place of the game, or the usual
-    /// one with a sentence that says which. The sentence begins with `role`, the agent's part in the command.
+    /// Returns the agent of a command that needs one: the named agent, the agent given in place of the game, or the
+    /// usual agent. For the usual agent, also returns a sentence that says which agent it is and begins with `role`,
+    /// the agent's part in the command.
     pub fn agent_or_usual(&self, named: Option<&OsString>, role: &str) -> (OsString, Option<String>) {
         self.agent_or(named, || self.usual(role))
     }
 
-    /// Does the same as [`Subject::agent_or_usual`], with another usual agent.
+    /// Does the same as [`Subject::agent_or_usual`], but `usual` returns the usual agent.
     pub fn agent_or(
         &self,
         named: Option<&OsString>,
@@ -148,8 +149,8 @@ impl Subject {
         }
     }
 
-    /// Returns a person's opponent: the named agent, the one given in place of the game, or a level, with a sentence
-    /// that says which.
+    /// Returns a person's opponent: the named agent, the agent given in place of the game, or otherwise a level or the
+    /// usual agent, with a sentence that says which of them it is.
     pub fn opponent(
         &self,
         named: Option<&OsString>,
@@ -180,7 +181,8 @@ impl Subject {
         }
     }
 
-    /// Returns the agent to use if none is named and it need not search, and a sentence that says which.
+    /// Returns the agent to use if none is named and the command does not need an agent that searches, and a sentence
+    /// that says which agent it is.
     pub fn shipped_or_usual(&self, role: &str) -> (OsString, String) {
         match AgentSpec::shipped(&self.rules) {
             Ok(AgentSpec::Perfect) => {
@@ -190,7 +192,8 @@ impl Subject {
         }
     }
 
-    /// Returns the agent to use if none is named and it must search, and a sentence that says which.
+    /// Returns the agent to use if none is named and the command needs an agent that searches, and a sentence that says
+    /// which agent it is.
     pub fn usual(&self, role: &str) -> (OsString, String) {
         match AgentSpec::usual(&self.rules) {
             AgentSpec::Shipped(..) => (

@@ -201,7 +201,7 @@ impl TrainGame<'_> {
         run::check_rules(&rules)?;
         let (config, derived) = self.plan.suited(&rules)?;
         let (config, remark) = run::with_named_device(&config, &self.plan.folder)?;
-        // before anything is created for a run that cannot be trained here
+        // checks the device before anything is created
         Processor::of(config.net.device)?;
         for_training(config.train.device)?;
         let config = run::resolve_precision(&rules, &config, &self.plan.folder)?;

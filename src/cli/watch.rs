@@ -17,7 +17,7 @@ use crate::storage;
 
 /// The minimum time between two readings of the files.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// The minimum time between two readings, as a multiple of the time between two looks at the folder.
+/// The minimum time between two readings, as a multiple of [`storage::between_looks`].
 const LOOKS: u32 = 3;
 /// How much of the earlier log is shown, in bytes.
 const BEFORE: u64 = 4000;

@@ -21,10 +21,10 @@ const REMINDER: Duration = Duration::from_secs(60);
 /// Play games and judge generations for a run that a learner trains.
 #[derive(Args)]
 #[command(after_help = "\
-Start one worker on each machine, before or after the learner. Each plays shards of games that are \
-missing; if two workers play the same shard, the first one counts. A worker \
-keeps no state, so it can be stopped and restarted at any time. With --index and --of, \
-each worker begins with its own share of the shards; without these flags, each begins at a different place.
+Start one worker on each machine, before or after the learner. Each worker plays shards of games that are still \
+missing; if two workers play the same shard, the one that is finished first counts. A worker keeps no state, so it can \
+be stopped and restarted at any time. With --index and --of, each worker begins with its own share of the shards; \
+without these flags, each begins at a different place.
 
 Exit codes: 0 if the run is finished, 1 if trying again may help (interrupted, or \
 files could not be read or written), 2 if it cannot (other rules, another \
@@ -47,7 +47,7 @@ pub struct WorkerCommand {
     /// Only play self-play games, or only judge generations
     #[arg(long, value_name = "WORK", value_enum)]
     only: Option<Only>,
-    /// How long the worker may finish games after it is told to stop, in seconds
+    /// How long the worker may go on finishing games after it is told to stop, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     grace: f64,
     /// Name of this machine in the files that the worker writes [default: the host name]
@@ -145,7 +145,8 @@ impl Observer for Lines {
     }
 }
 
-/// Prints a line with the time, for logs of many processes. Errors are ignored: a worker does not depend on a reader.
+/// Prints a line with the time, for logs of many processes. Errors are ignored: a worker continues even if its output
+/// cannot be written.
 fn say(text: &str) {
     let _ = print(format_args!("{} {text}", humantime::format_rfc3339_seconds(SystemTime::now())));
 }

@@ -12,10 +12,10 @@ section! {
         games: usize = 20, 0..=MAX_MATCH_GAMES, even;
         /// Paired games against `opponent` after the last generation.
         final_games: usize = 100, 0..=MAX_MATCH_GAMES, even;
-        /// Any agent: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, `shipped`, or a run or checkpoint, whose
-        /// strength then does not depend on this config.
+        /// The opponent of the evaluation, any agent: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, `shipped`,
+        /// or a run or checkpoint. The strength of a run or checkpoint does not depend on this config.
         opponent: String = "rollout:400";
-        /// Simulations per action of our agent.
+        /// Simulations per action of the run's own agent.
         simulations: usize = 100, 1..=MAX_SIMULATIONS;
         /// Seeded random actions at the start of each pair of games.
         opening_plies: usize = 4, 0..=MAX_OPENING_PLIES;

@@ -10,8 +10,8 @@ const NO_GATE: &str = "there is no gate anymore, because its games cost more str
                        settings; to continue a run that had a gate, resume it with the version that started it, or \
                        start a new run from its weights with a config of your own";
 
-/// The settings of a gate that was off, with which every config used to end. The text whose checksum names the origin
-/// of a shard still ends with them, so that shards from that time keep their origin.
+/// The settings of a gate that was off. Every config used to end with these lines. The text whose checksum names the
+/// origin of a shard still ends with them, so that shards from that time keep their origin.
 pub const GATE_OFF: &str = "gate = \"none\"\ngate_elo0 = 0.0\ngate_elo1 = 35.0\ngate_alpha = 0.05\ngate_beta = 0.05\n\
                             gate_games = 400\n";
 

@@ -51,7 +51,7 @@ impl Config {
         };
         let format = found.as_ref().map_or(Some(1), |format| u32::try_from(format.as_integer()?).ok());
         let known = format.filter(|format| (1..=CONFIG_FORMAT).contains(format));
-        // a newer format writes all of its settings, and a missing one means that it is off
+        // a newer format writes all of its settings; one that is missing there is off
         let mut config = Config::of_format(known.unwrap_or(1), game);
         config.net = NetConfig::read(section("net", &mut ignored), take(&mut config.net), &mut ignored);
         config.search =

@@ -22,12 +22,12 @@ section! {
         value_hidden: usize = 64, 1..=1024;
         /// Whether the value head sees the mean and the maximum of each plane over the board instead of every square,
         /// and the input has a plane of ones, which shows where the board ends (both as in KataGo). The network's
-        /// weights then do not depend on the size of the board; more `value_planes` go well with it.
+        /// weights then do not depend on the size of the board. Combine this setting with more `value_planes`.
         #[serde(skip_serializing_if = "is_off")]
         value_pooling: bool = false;
-        /// Number of residual blocks after which each channel gets, on all squares, the output of a linear layer over
-        /// the mean and the maximum of every channel on the board, so that each square learns about the whole board
-        /// (after KataGo's global pooling; 0: never).
+        /// Number of residual blocks before each pooling step. In such a step, each channel gets, on all squares, the
+        /// output of a linear layer over the mean and the maximum of every channel on the board, so that each square
+        /// learns about the whole board (after KataGo's global pooling; 0: no pooling).
         #[serde(skip_serializing_if = "is_off")]
         block_pooling: usize = 0, 0..=40, experimental;
         /// Weight of the loss of a second policy head, which exists only in training: it learns the policy target at
@@ -44,10 +44,10 @@ section! {
         short_value: f32 = 0.0, 0.0..=100.0, experimental;
         /// How positions are evaluated outside training.
         evaluator: EvaluatorKind = EvaluatorKind::Fused, experimental;
-        /// Precision of products in the fused forward pass: `f32`, `bf16` (4 to 7 times as fast on a CPU with AMX,
-        /// and up to 1.8 times on AMD CPUs with AVX-512 BF16, but half as fast on Intel CPUs without AMX; on a CPU
-        /// with neither, agents of a run trained in bf16 play in f32), or `auto`: a new run measures which precision
-        /// is the fastest on this machine, and keeps it.
+        /// Precision of products in the fused forward pass: `f32`, `bf16`, or `auto`. `bf16` is 4 to 7 times as fast on
+        /// a CPU with AMX, and up to 1.8 times as fast on AMD CPUs with AVX-512 BF16, but half as fast on Intel CPUs
+        /// without AMX. On a CPU with neither AMX nor AVX-512 BF16, agents of a run trained in bf16 play in f32. With
+        /// `auto`, a new run measures which precision is the fastest on this machine, and keeps it.
         precision: Precision = Precision::F32;
         /// What computes the network in self-play and in the run's matches: `cpu`, `cuda` (an NVIDIA GPU; only its
         /// driver is needed), `vulkan` (any GPU, with a program built for that), or `auto`: a new run uses an NVIDIA
@@ -162,19 +162,20 @@ section! {
         /// simulations; agents play what it proves (0: no solver).
         #[serde(skip_serializing_if = "is_off")]
         solve_nodes: usize = 0, 0..=MAX_SOLVE_NODES;
-        /// Nodes that the solver may visit at each leaf, also in self-play, before the network is asked: if it finds
-        /// the result, the leaf counts exactly like a finished game and needs no evaluation (0: off). Not used in
+        /// Nodes that the solver may visit at each leaf, also in self-play, before the network is asked. If the solver
+        /// finds the result, the leaf counts exactly like a finished game and needs no evaluation (0: off). Not used in
         /// games without a network, whose playouts are cheaper.
         #[serde(skip_serializing_if = "is_off")]
         leaf_nodes: usize = 0 => 16, 0..=MAX_LEAF_NODES;
         /// Number of standard errors in the lower bound that agents use to choose an action: of the actions with at
-        /// least 15 % of the most visited one's simulations, they play the one whose mean value minus this many
-        /// standard errors is greatest (0: the most visited; KataGo: 5).
+        /// least 15 % as many simulations as the most visited action, they play the one whose mean value minus this
+        /// many standard errors is greatest (0: the most visited action; KataGo: 5).
         #[serde(skip_serializing_if = "is_off")]
         lower_bound: f32 = 0.0, 0.0..=20.0;
-        /// Leaves that a search outside self-play gathers before they are evaluated together; those in progress count
-        /// as losses for the next ones (virtual loss). 0: one for every 64 visits of the root, up to 16. This setting
-        /// determines which simulations are made; the number of threads does not.
+        /// Leaves that a search outside self-play gathers before they are evaluated together; until then, each counts
+        /// as a loss when the next leaves are chosen (virtual loss). With 0, the search gathers one leaf for every 64
+        /// visits of the root, up to 16. This setting determines which simulations are made; the number of threads does
+        /// not.
         #[serde(skip_serializing_if = "is_off")]
         leaves: usize = 0, 0..=MAX_LEAVES;
         /// Whether to keep the subtree of the action played.
@@ -187,8 +188,8 @@ section! {
 }
 
 impl SearchConfig {
-    /// Returns these settings with rounds of one leaf, unless they name a number, for results that must not depend on
-    /// the machine.
+    /// Returns these settings with one leaf at a time, unless they name a number of leaves, for results that must not
+    /// depend on the machine.
     pub fn one_by_one(&self) -> SearchConfig {
         SearchConfig { leaves: self.leaves.max(1), ..self.clone() }
     }
@@ -209,9 +210,9 @@ section! {
     pub struct SelfplayConfig, "selfplay" {
         /// Games per generation.
         games: usize = 512, 1..=MAX_GAMES;
-        /// Games in flight together on one thread; their leaves form one batch (with `net.evaluator = "burn"`, half
-        /// of them do, and all cores work on the other half in the meantime) and their records one shard.
-        /// The games of the last shards of a generation are shared by all threads.
+        /// Games in flight together on one thread. Their leaves form one batch, and their records one shard. With
+        /// `net.evaluator = "burn"`, the leaves of half of the games form a batch, and all cores work on the other half
+        /// in the meantime. The games of the last shards of a generation are shared by all threads.
         batch: usize = 128 => 64, 1..=MAX_BATCH;
         /// Temperature for the first `temperature_plies` plies.
         temperature: f32 = 1.0, 0.0..=10.0;
@@ -219,29 +220,29 @@ section! {
         temperature_plies: usize = 16, 0..=10_000;
         /// Temperature after `temperature_plies`.
         temperature_final: f32 = 0.2, 0.0..=10.0;
-        /// Factor of the Gumbel root's noise after `temperature_plies`; until then, the noise is complete (1:
-        /// complete in all plies, as in the paper; 0: the search's own winner is played). If values are close, noise
-        /// alone would decide.
+        /// Factor of the Gumbel root's noise after `temperature_plies`; until then, the noise has its full strength (1:
+        /// full strength in all plies, as in the paper; 0: the search's own winner is played). At full strength, noise
+        /// alone would decide between actions of similar value.
         #[serde(skip_serializing_if = "is_one")]
         gumbel_final: f32 = 1.0 => 0.2, 0.0..=1.0;
-        /// Win minus loss, for either player, from which a game counts as decided; it also does when the position is
-        /// proven. The best action is then played, without a temperature (0: never; a cautious value is 0.95).
+        /// A game counts as decided when win minus loss, for either player, reaches this value, or when the position is
+        /// proven. From then on, the best action is played, without a temperature (0: never; a cautious value is 0.95).
         #[serde(skip_serializing_if = "is_off")]
         decided: f32 = 0.0, 0.0..=1.0, experimental;
         /// Maximum number of uniformly random actions at the start of a game, after `policy_plies`. They are not
         /// trained on.
         random_plies: usize = 0, 0..=MAX_OPENING_PLIES;
         /// Maximum number of actions at the start of a game that are drawn from the network's policy without a search,
-        /// at `policy_temperature`; they are not trained on (KataGo's policy initialization). Random actions after
-        /// them make games leave the lines of self-play at any of these plies.
+        /// at `policy_temperature`; they are not trained on (KataGo's policy initialization). If random actions follow
+        /// them, games leave the lines of self-play at any of these plies.
         #[serde(skip_serializing_if = "is_off")]
         policy_plies: usize = 0, 0..=MAX_OPENING_PLIES;
         /// The temperature of `policy_plies`.
         #[serde(skip_serializing_if = "is_one")]
         policy_temperature: f32 = 1.0, 0.1..=10.0;
-        /// Share of the plies of `random_plies` and `policy_plies` that are nevertheless searched and trained on, so
-        /// that the first plies of a game are learned from as many positions as later ones (0: none of them). These
-        /// plies lose games that need not be lost, so set `replay.blunder`, too.
+        /// Share of the plies of `random_plies` and `policy_plies` that are searched and trained on after all, so that
+        /// training sees as many positions of the first plies of a game as of later ones (0: none of them). Actions in
+        /// these plies can lose games that need not be lost, so set `replay.blunder`, too.
         #[serde(skip_serializing_if = "is_off")]
         opening_share: f32 = 0.0, 0.0..=1.0;
         /// `search.solve_nodes` for self-play: solved endgames are played and taught exactly, and need no
@@ -264,13 +265,13 @@ section! {
         /// Share of full searches, which have noise and are trained on, if there are fast ones (KataGo: 0.25).
         full_share: f32 = 0.25, 0.01..=1.0, experimental;
         /// Policy surprise weighting (KataGo's methods, after Wu 2019): this share of a game's training weight is
-        /// distributed to its positions by the distance of the policy target from the prior, the rest equally (0:
-        /// off; KataGo: 0.5).
+        /// distributed among its positions in proportion to the distance of the policy target from the prior, and the
+        /// rest equally (0: off; KataGo: 0.5).
         surprise_weight: f32 = 0.0 => 0.5, 0.0..=1.0;
-        /// How many generations self-play may be ahead of training: a generation is played by the newest network that
-        /// exists, at most this many generations older than the network of the previous generation. Playing and
-        /// training then run side by side, and games depend on timing (0: each generation is played by the network of
-        /// the previous one, and a run's bytes follow from its settings).
+        /// How many generations self-play may be ahead of training. A generation is played by the newest network that
+        /// exists, which is at most this many generations older than the network of the previous generation. Playing
+        /// and training then run side by side, and games depend on timing. With 0, each generation is played by the
+        /// network of the previous generation, and a run's bytes follow from its settings.
         #[serde(skip_serializing_if = "is_off")]
         ahead: usize = 0, 0..=16;
         /// Mebibytes of evaluations that each shard in flight remembers (0: none): games that reach the same position
@@ -313,9 +314,9 @@ section! {
         /// and, at the end, the outcome: TD(lambda) with lambda = 1 - this (0: the outcome alone).
         #[serde(skip_serializing_if = "is_off")]
         value_decay: f32 = 0.0 => 0.03, 0.0..=1.0;
-        /// Loss of the search's value (out of 2) from which an action counts as a blunder if the search did not prefer
-        /// it, but temperature or the opening drew it; a blunder does not change the value of the positions before it
-        /// (0: it does).
+        /// An action counts as a blunder if it loses at least this much of the search's value (out of 2) and was not
+        /// preferred by the search, but drawn by the temperature or the opening. A blunder does not change the value of
+        /// the positions before it (0: no action counts as a blunder).
         #[serde(skip_serializing_if = "is_off")]
         blunder: f32 = 0.0, 0.0..=2.0;
         /// Share of the games that are never trained on. The metrics report how well the network predicts them
@@ -340,13 +341,13 @@ section! {
         optimizer: OptimizerKind = OptimizerKind::Adamw, experimental;
         /// Highest learning rate.
         learning_rate: f64 = 0.008, 1e-9..=1.0;
-        /// Learning rate at the end of the cosine.
+        /// Learning rate at the end of the cosine schedule.
         learning_rate_final: f64 = 0.0001, 0.0..=1.0;
         /// Steps over which the rate rises from 0.
         warmup_steps: usize = 100, 0..=1_000_000;
         /// Decoupled (AdamW) or L2 (SGD) weight decay; does not apply to norms and biases (see `bias_decay`). With
-        /// AdamW, each step removes this share times the rate from the weights, so far larger values are useful than
-        /// with SGD (AlphaZero: 0.0001).
+        /// AdamW, each step shrinks the weights by this share times the learning rate, so useful values are far larger
+        /// than with SGD (AlphaZero: 0.0001).
         weight_decay: f64 = 0.3 => 0.1, 0.0..=1.0;
         /// Weight decay of the biases of norms and layers, which otherwise wander far in long runs at a high rate.
         #[serde(skip_serializing_if = "is_off")]
@@ -359,9 +360,9 @@ section! {
         value_weight: f32 = 1.0, 0.0..=100.0;
         /// Share of the search's own root value in the value target; the rest is the game's outcome.
         search_value_share: f32 = 0.0, 0.0..=1.0, experimental;
-        /// Decay per step of a moving average of the weights, including batch norm's statistics: the average plays,
-        /// is evaluated, and is exported, while training continues with the weights themselves (0: off; 0.999 is about
-        /// the last thousand steps). Step t keeps at most (1 + t) / (10 + t) of the average, so that the first
+        /// Decay per step of a moving average of the weights, including batch norm's statistics: the average plays, is
+        /// evaluated, and is exported, while training continues with the weights themselves (0: off; 0.999 averages
+        /// about the last thousand steps). Step t keeps at most (1 + t) / (10 + t) of the average, so that the first
         /// weights are soon forgotten.
         #[serde(skip_serializing_if = "is_off")]
         average: f32 = 0.0 => 0.99, 0.0..=0.99999;

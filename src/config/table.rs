@@ -48,7 +48,7 @@ pub enum Kind {
     Choice(&'static [&'static str]),
 }
 
-/// A key with a value that is not permitted.
+/// A setting whose value is not permitted.
 #[derive(Debug)]
 pub(super) struct RangeProblem {
     pub key: &'static str,
@@ -145,7 +145,8 @@ pub(super) struct Rule<T> {
 }
 
 impl<T: Value> Rule<T> {
-    /// Compares in the setting's own type, so that a value that rounds to an f32 limit equals that limit.
+    /// Checks the range and parity of a value. Compares in the setting's own type: a value that rounds to an f32 limit
+    /// equals that limit.
     pub fn check(&self, value: &T) -> Result<(), RangeProblem> {
         let key = self.key;
         if let Some([low, high]) = &self.ends

@@ -1,4 +1,5 @@
-//! Exchanged players ([`Game::exchanged`]): the player to move sees the same planes, and the winner changes.
+//! Checks positions with exchanged players ([`Game::exchanged`]): the player to move must see the same planes, and the
+//! winner must change.
 
 use crate::board::Symmetry;
 use crate::game::{BoardView, Game, Player};
@@ -9,8 +10,8 @@ use super::{Checked, Checker, Encoded, ExaminedPosition, require};
 const ALL_PLIES: usize = 16;
 const SOME_PLIES: usize = 5;
 
-/// For each plane, whether it only shows who is to move: if so, the numbers that fill it for the first and for the
-/// second player. Determined from the first position.
+/// For each plane that only shows who is to move, the numbers that fill it for the first and for the second player.
+/// They are determined from the first position.
 #[derive(Default)]
 pub(super) struct MoverPlanes(Option<Vec<Option<[f32; 2]>>>);
 
@@ -29,7 +30,7 @@ impl<G: Game> Checker<'_, G> {
         let Some(other) = self.game.exchanged(&position.state) else { return Ok(()) };
         let what = format!("after the players are exchanged (`{}`)", self.game.state_text(&other));
         self.exchanged_position(position, &other).map_err(|rule| format!("{what}, {rule}"))?;
-        // the checks below cost as much as all the others together
+        // the checks below cost as much as all other checks together
         if ply >= ALL_PLIES && !ply.is_multiple_of(SOME_PLIES) {
             return Ok(());
         }
@@ -95,7 +96,7 @@ impl<G: Game> Checker<'_, G> {
         self.mover_planes.differing(pairs, same)
     }
 
-    /// Checks that playing an action and then exchanging the players is the same as exchanging them first.
+    /// Checks that playing an action and then exchanging the players gives the same position as exchanging them first.
     fn exchanged_play(&self, position: &ExaminedPosition<G::State>, other: &G::State) -> Checked {
         for &action in &position.legal {
             let after = self.after(&position.state, action);
@@ -111,8 +112,8 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    /// Checks the squares of actions. An action is on the square that its player sees: it touches that square of the
-    /// board, turned by [`Game::turning`], and its text names the square.
+    /// Checks the squares of actions. The squares that an action touches, and those that its text names, must be the
+    /// squares that its player sees, turned by [`Game::turning`] for the second player.
     fn exchanged_squares(&self, position: &ExaminedPosition<G::State>, other: &G::State) -> Checked {
         let (game, state) = (self.game, &position.state);
         let turning = Turning { by: game.turning(), view: &position.view };
@@ -190,8 +191,8 @@ impl Turning<'_> {
         }
     }
 
-    /// Returns the squares that a text names by the labels of the view, from left to right; none if a label could be
-    /// misread.
+    /// Returns the squares that a text names by the labels of the view, from left to right. Returns none if a label
+    /// could be misread.
     fn named(&self, text: &str) -> Vec<(usize, usize)> {
         let BoardView { columns, rows, .. } = self.view;
         let is_word = |label: &String| !label.is_empty() && label.bytes().all(|c| c.is_ascii_lowercase());

@@ -1,4 +1,4 @@
-//! Wrong texts: texts of actions that are legal elsewhere, and damaged texts.
+//! Checks wrong texts: texts of actions that are legal in other positions, and damaged texts.
 //!
 //! A parser may refuse or accept such a text, but it must not panic. An action that it returns must be legal, and a
 //! position that it returns must be one that can be printed and played.
@@ -25,7 +25,7 @@ pub(super) struct Fuzz {
 }
 
 impl Fuzz {
-    /// Uses separate random numbers, so that the games do not depend on how texts are damaged.
+    /// Uses separate random numbers so that the games do not depend on how texts are damaged.
     pub(super) fn new(seed: u64) -> Fuzz {
         let random = Xoshiro256PlusPlus::seed_from_u64(!seed);
         Fuzz { random, positions: Vec::new(), actions: Vec::new() }

@@ -1,10 +1,10 @@
-//! The conformance test: does a game satisfy the contract of [`Game`]?
+//! The conformance test, which checks that a game satisfies the contract of [`Game`].
 //!
 //! [`check`] plays seeded random games and examines every position: legal actions, texts, planes, key, symmetries,
-//! exchanged players, view, illegal actions, and damaged texts. Some additional games avoid their end, to test
-//! `max_plies`. It returns statistics of the random games, or the first violated rule with the seed that reproduces
-//! it: `check(&game, 1, violation.seed)` (violations about positions with the same key or planes, or about touched
-//! squares, may also need the preceding games). A panic in the rules is a violation, too.
+//! exchanged players, view, illegal actions, and damaged texts. Additional games avoid ending, to test `max_plies`. It
+//! returns statistics of the random games, or the first violated rule with the seed that reproduces it: `check(&game,
+//! 1, violation.seed)` (violations about positions with the same key or planes, or about touched squares, may also need
+//! the preceding games). A panic in the rules is a violation, too.
 
 mod exchange;
 mod fuzz;
@@ -100,7 +100,7 @@ impl Display for Statistics {
 pub struct Violation {
     /// The seed of the game in which it happened.
     pub seed: u64,
-    /// The number of actions played before.
+    /// The number of actions played before the violation.
     pub ply: usize,
     /// The position as text.
     pub position: String,
@@ -118,7 +118,7 @@ impl std::error::Error for Violation {}
 
 /// Checks `game` with `games` random games; game `i` has the seed `seed + i`.
 ///
-/// A test of a game's rules calls it and shows the [`Violation`], which names the position:
+/// A test of a game's rules calls this function and shows the [`Violation`], which names the position:
 ///
 /// ```
 /// use petteia::conformance::check;
@@ -136,8 +136,8 @@ pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, V
     check_while(game, games, seed, &mut |_| true)
 }
 
-/// Checks `game` like [`check`], but ends when `goes_on` returns false: it is called before each position with the
-/// statistics so far. They cover the games that came to their end and the positions of the last game, too.
+/// Checks `game` like [`check`], but stops when `goes_on` returns false. `goes_on` is called before each position with
+/// the statistics so far. They cover the games that have ended and also the positions of the last, unfinished game.
 ///
 /// # Errors
 /// The first violated rule.
@@ -168,8 +168,8 @@ pub fn check_while<G: Game>(
     Ok(checker.report)
 }
 
-/// Examines the first positions of two random games, as a quick look at a game that is about to be trained. It finds
-/// mistakes that occur in every game, at almost no cost.
+/// Examines the first positions of two random games, as a quick check before training an agent for a game. At almost no
+/// cost, it finds mistakes that occur in every game.
 ///
 /// # Errors
 /// The first violated rule.
@@ -185,7 +185,7 @@ fn require(is_kept: bool, rule: impl FnOnce() -> String) -> Checked {
     if is_kept { Ok(()) } else { Err(rule()) }
 }
 
-/// Runs rules that may panic; in that case the message begins with `what`.
+/// Runs rules that may panic. If they do, the error message begins with `what`.
 fn caught<T>(what: impl FnOnce() -> String, rules: impl FnOnce() -> T) -> Result<T, String> {
     let message = |panic: Box<dyn Any + Send>| match panic.downcast::<String>() {
         Ok(text) => *text,
@@ -242,7 +242,7 @@ impl<G: Game> Checker<'_, G> {
         require(first != second, || format!("both players are called {first}"))
     }
 
-    /// Plays a random game and returns whether it came to its end.
+    /// Plays a random game and returns whether it ended.
     fn random_game(&mut self, seed: u64) -> Result<bool, Violation> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut fuzz = Fuzz::new(seed);
@@ -318,7 +318,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(position)
     }
 
-    /// Returns the legal actions after checking what must be true of them in any position.
+    /// Checks what must be true of legal actions in any position, and returns them.
     fn legal_actions(&self, state: &G::State) -> Result<Vec<Action>, String> {
         // the previous content of the list must not matter
         let mut legal = vec![Action(u16::MAX); 3];
@@ -430,7 +430,7 @@ impl<G: Game> Checker<'_, G> {
         (self.game.to_move(state), self.game.outcome(state), legal.len()).hash(&mut hasher);
         let actions = legal.iter().map(|action| u64::from(action.0));
         let numbers = encoded.numbers.iter().map(|number| u64::from(number.to_bits()));
-        // the hasher is slow for this many numbers
+        // the default hasher is slow for this many numbers
         let digest =
             actions.chain(numbers).fold(hasher.finish(), |digest, number| mix(digest.wrapping_add(number)));
         match self.keys.entry(self.game.key(state)) {

@@ -1,8 +1,7 @@
-//! Checks that the planes leave nothing out: positions that look the same to a network must have the same legal
-//! actions.
+//! Checks that the planes are complete: positions that look the same to a network must have the same legal actions.
 //!
-//! Equal planes occur in random games, and more often in texts with a word from another position ([`super::fuzz`]),
-//! such as the same board with another piece to act.
+//! Positions with equal planes occur in random games. They occur more often among texts with a word from another
+//! position ([`super::fuzz`]), such as the same board with a different piece to act.
 
 use crate::game::{Action, Game};
 use crate::random::mix;
@@ -10,8 +9,8 @@ use crate::random::mix;
 use super::{Checked, Checker, Encoded};
 
 impl<G: Game> Checker<'_, G> {
-    /// Checks that all positions with these planes have the same legal actions. Finished games are left out: they may
-    /// have ended by a limit that no plane shows, and no network evaluates them.
+    /// Checks that all positions with these planes have the same legal actions. Finished games are not checked: they
+    /// may have ended by a limit that no plane shows, and no network evaluates them.
     pub(super) fn same_planes(
         &mut self,
         state: &G::State,

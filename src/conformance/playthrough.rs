@@ -1,4 +1,4 @@
-//! A game as text; see [`playthrough`].
+//! Writes a game as text; see [`playthrough`].
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,14 +6,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::encode::Planes;
 use crate::game::{Action, Game, Outcome, Rules};
 
-/// The planes are drawn at one ply in `PLANES_EVERY`.
+/// The planes are drawn at every `PLANES_EVERY`th ply.
 const PLANES_EVERY: usize = 11;
 /// The number of plies at the start and at the end of a game that are shown in full.
 const FIRST: usize = 50;
 const LAST: usize = 10;
 
 /// Plays a random game that depends only on the rules and `seed`, and returns the positions, from the initial one on,
-/// and the actions between them. The game stops when it is over, or at the latest after [`Game::max_plies`].
+/// and the actions between them. Play stops when the game is over, but no later than after [`Game::max_plies`].
 pub fn random_game<G: Game>(game: &G, seed: u64) -> (Vec<G::State>, Vec<Action>) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let (mut states, mut actions) = (Vec::new(), Vec::new());
@@ -47,11 +47,12 @@ pub fn random_positions<G: Game>(game: &G, count: usize, seed: u64) -> Vec<G::St
 
 /// Returns one random game as text for people to read: boards, legal actions in words, drawn planes, and the outcome.
 ///
-/// It shows what no program can check, such as an outcome with the wrong sign. In a long game, the plies in the
-/// middle have one line each. The text depends only on the rules and `seed`, so a test can keep it as a golden file.
+/// It reveals mistakes that no program can detect, such as an outcome with the wrong sign. In a long game, the plies in
+/// the middle have one line each. The text depends only on the rules and `seed`, so a test can keep it as a golden
+/// file.
 ///
 /// # Panics
-/// If a game ends without an outcome, which [`check`](super::check) finds.
+/// If a game ends without an outcome, a mistake that [`check`](super::check) reports.
 pub fn playthrough<G: Game>(rules: &Rules<G>, seed: u64) -> String {
     let game = &rules.game;
     let about = game.about();

@@ -1,4 +1,4 @@
-//! Games that avoid their end as long as they can, to check that [`Game::max_plies`] limits even these.
+//! Plays games that avoid ending for as long as possible, to check that [`Game::max_plies`] limits even these.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -9,13 +9,13 @@ use super::{Checker, Violation, caught};
 
 /// One such game is played for every `EVERY` random games.
 const EVERY: usize = 5;
-/// The number of actions that are tried to find one that does not end the game.
+/// The number of actions that are tried in the search for one that does not end the game.
 const TRIES: usize = 32;
 
 impl<G: Game> Checker<'_, G> {
-    /// Plays games that continue as long as an action is found that does not end them. Each seed gives two games: one
-    /// takes any such action, the other the action after which the most actions are legal. Only their length is
-    /// checked.
+    /// Plays games that continue for as long as an action is found that does not end them. Each seed gives two games:
+    /// one takes any such action, and the other takes the one after which the most actions are legal. Only the length
+    /// of the games is checked.
     pub(super) fn long_games(&mut self, games: usize, seed: u64) -> Result<(), Violation> {
         (0..games.div_ceil(EVERY) as u64).map(|index| seed.wrapping_add(index)).try_for_each(|seed| {
             self.long_game(seed, false)?;
@@ -52,8 +52,9 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    /// Returns the position after an action that does not end the game, if one is found, or else after any action;
-    /// `None` if the game is over. If it `is_free`, the position is the one after which the most actions are legal.
+    /// Returns the position after an action that does not end the game, if one is found, or after any action otherwise.
+    /// Returns `None` if the game is over. With `is_free`, the action is the one after which the most actions are
+    /// legal.
     fn not_last(&self, state: &G::State, random: &mut Xoshiro256PlusPlus, is_free: bool) -> Option<G::State> {
         let mut legal: Vec<Action> = self.game.legal(state);
         let (mut next, mut largest, mut scratch) = (None, 0, Vec::new());

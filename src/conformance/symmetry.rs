@@ -1,4 +1,4 @@
-//! Symmetries: mapping must commute with planes, legal actions, and play. A message names the function at fault.
+//! Checks symmetries: mapping must commute with planes, legal actions, and play. A message names the function at fault.
 
 use crate::board::Symmetry;
 use crate::game::{Action, Game};
@@ -10,7 +10,7 @@ impl<G: Game> Checker<'_, G> {
         let symmetries = self.game.symmetries(&position.state);
         let is_first = symmetries.first() == Some(&Symmetry::IDENTITY);
         require(is_first, || "the first symmetry is not the identity".into())?;
-        // all symmetries at the start, then one per ply in turn: a long game has enough positions for each
+        // test all symmetries at the start, then one per ply in turn: a long game has enough positions for each
         let is_due = |index: &usize| ply < 2 * symmetries.len() || ply % symmetries.len() == *index;
         for symmetry in (0..symmetries.len()).filter(is_due).map(|index| symmetries[index]) {
             self.symmetry(position, symmetry).map_err(|rule| format!("symmetry `{symmetry}`: {rule}"))?;

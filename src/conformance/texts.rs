@@ -1,4 +1,4 @@
-//! The texts of actions and positions, written and parsed.
+//! Checks that the texts of actions and positions are parsed as the values from which they were written.
 
 use crate::game::{Action, Game};
 
@@ -7,7 +7,7 @@ use super::{Checked, Checker, ExaminedPosition, require};
 impl<G: Game> Checker<'_, G> {
     /// Returns the texts of the legal actions and checks that they are parsed as the same actions.
     pub(super) fn action_texts(&self, state: &G::State, legal: &[Action]) -> Result<Vec<String>, String> {
-        // a text is parsed as one action, so texts that round-trip are distinct
+        // each text is parsed as a single action, so texts that round-trip are distinct
         let mut texts = Vec::with_capacity(legal.len());
         for &action in legal {
             let text = self.game.action_text(state, action);
@@ -55,7 +55,7 @@ impl<G: Game> Checker<'_, G> {
         self.behaves_like(&parsed, &written, &legal)?;
         let same = self.game.key(&parsed) == self.game.key(&written);
         require(same, || "equal positions have different keys".into())?;
-        // the game's history may end the game, but has no other effect
+        // the earlier positions may end the game, but have no other effect
         require(legal == position.legal || position.legal.is_empty(), || {
             let difference = self.difference(state, &legal, &position.legal);
             format!("the position without history has different legal actions: {difference}")

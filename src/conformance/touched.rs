@@ -1,6 +1,7 @@
-//! Checks that the squares that actions touch ([`Game::touched`]) are the squares that change on the view.
+//! Checks that the squares that actions touch ([`Game::touched`]) are the squares that change in the view.
 //!
-//! A game may touch a square that looks the same afterward, so only a large share of such actions is a violation.
+//! An action may touch a square that looks the same afterward, so it is a violation only if a large share of the
+//! actions touch unchanged squares.
 
 use crate::game::{Action, BoardView, Game};
 
@@ -13,7 +14,7 @@ pub(super) struct Touched {
     looked_at: usize,
     /// The number of these actions that change none of the squares that they touch.
     missed: usize,
-    /// The number of touched squares that change, and of those that would change if the rows were counted from the
+    /// The number of touched squares that change, and the number that would change if the rows were counted from the
     /// other end.
     hits: usize,
     flipped_hits: usize,
@@ -21,7 +22,7 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    /// Adds an action of a random game, played at (seed, ply).
+    /// Adds an action that was played in a random game at (seed, ply).
     pub(super) fn look<G: Game>(
         &mut self,
         game: &G,
@@ -65,7 +66,7 @@ impl Touched {
     }
 
     /// Returns a violation if most actions change none of the squares that they touch, or if more squares would match
-    /// upside down.
+    /// on an upside-down board.
     pub(super) fn verdict(&self) -> Result<(), Violation> {
         let upside_down = self.flipped_hits > self.hits;
         match &self.first {

@@ -1,6 +1,6 @@
-//! The places of a board's squares in its drawing: in rows and columns, or as hexagons whose rows are shifted.
+//! The places of a board's squares in its drawing: in rows and columns, or as hexagons in shifted rows.
 //!
-//! The middle of a hexagon contains the box of a square, so that the same pieces fit into both.
+//! The middle of a hexagon contains a box of the size of a square, so that the same pieces fit into both.
 
 use std::fmt::Write;
 
@@ -11,15 +11,15 @@ use crate::game::{BoardStyle, Look};
 /// middle.
 const ROW: usize = 35;
 const POINT: usize = 3;
-/// The offsets from the middle of a hexagon to the label of its row and to that of its column, which are at the
-/// places of neighbors.
+/// The offsets from the middle of a hexagon to the labels of its row and its column, which take the places of
+/// neighboring hexagons.
 const ROW_LABEL: [i32; 2] = [-33, 5];
 const COLUMN_LABEL: [i32; 2] = [-17, 36];
 
 /// The room for labels on the right.
 const RIGHT: usize = 20;
 
-/// The part of a drawing that a board takes, without its labels.
+/// The part of a drawing that a board takes up, without its labels.
 pub(super) struct Extent {
     pub left: usize,
     pub width: usize,

@@ -1,8 +1,8 @@
-//! Positions as pictures: one drawing of a board for commands, reports, and pages.
+//! Draws positions. Commands, reports, and pages share the same drawing of a board.
 //!
 //! Input: a position of any [`Game`], and [`Marks`]: the last action, squares to go to, and weights of actions.
-//! Output: an SVG element as text. Colors are CSS classes of [`STYLE`], for light and dark; no script, font, or other
-//! file is needed. For each text in its [`BoardView`], the game gives the [`Look`] of a square; the number of
+//! Output: an SVG element as text. Colors are CSS classes of [`STYLE`], for light and dark pages; no script, font, or
+//! other file is needed. The game says which [`Look`] a square has for each text in its [`BoardView`]; the number of
 //! squares, their labels, and their owners come from the view itself.
 
 mod cells;
@@ -28,12 +28,12 @@ const AROUND: usize = 6;
 /// The number of characters of a caption that fit above a square.
 const CHARACTERS: usize = 6;
 const LINE: usize = 16;
-/// The size of the square of a piece beside the board, and the largest distance between such pieces.
+/// The size of the square around a piece beside the board, and the largest distance between such pieces.
 const SMALL: usize = 18;
 /// The weight of the arrows of an expected line.
 const LINE_WEIGHT: f32 = 0.35;
 
-/// The colors of all drawings on a page; a single drawing contains them itself.
+/// The colors of all drawings on a page. A drawing in a file of its own contains them itself.
 pub const STYLE: &str = concat!(include_str!("board.css"), include_str!("weights.css"));
 /// The part of [`STYLE`] that a drawing without priors and numbers needs.
 const PLAIN_STYLE: &str = include_str!("board.css");
@@ -56,8 +56,8 @@ pub struct Marks {
     pub numbered: bool,
     /// The actions of an expected line, numbered from 1.
     pub line: Vec<Vec<Place>>,
-    /// Whether the board is seen from the other side: it is turned by half, unless it stays upright
-    /// ([`About::upright`](crate::game::About::upright)).
+    /// Whether the board is seen from the other side. It is then turned by 180 degrees, unless it stays upright in this
+    /// game ([`About::upright`](crate::game::About::upright)).
     pub turned: bool,
 }
 
@@ -67,7 +67,7 @@ impl Marks {
         Marks { last: game.touched(before, action), ..Marks::default() }
     }
 
-    /// Adds the shares of a search's actions; those below a hundredth are left out.
+    /// Adds the shares of a search's actions as weights; shares below a hundredth are left out.
     #[must_use]
     pub fn with_shares<G: Game>(mut self, game: &G, state: &G::State, shares: &[(Action, f32)]) -> Marks {
         let weights = shares.iter().filter(|(_, share)| *share >= 0.01);
@@ -76,13 +76,13 @@ impl Marks {
     }
 }
 
-/// Returns the position as an element for a page that has [`STYLE`]. `title` is for readers who cannot see it.
+/// Returns the position as an element for a page that has [`STYLE`]. `title` is for readers who cannot see the drawing.
 pub fn svg<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> String {
     Drawing::of(game, state, marks).element(title, "")
 }
 
-/// Returns the position as a file, which contains [`STYLE`] and has a caption with what the board does not show
-/// (reserves, moves left).
+/// Returns the position as the contents of a file. The file contains [`STYLE`] and has a caption for what the board
+/// does not show (reserves, moves left).
 ///
 /// ```
 /// use petteia::draw::{Marks, file};
@@ -107,9 +107,9 @@ pub fn file<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> 
     text
 }
 
-/// Returns whether the players sit opposite each other, the first one at the bottom: in the initial position, all
+/// Returns whether the players sit opposite each other, the first player at the bottom: in the initial position, all
 /// pieces of the first player are in the lower half of the board, and all pieces of the second player in the upper
-/// half. If the pieces are mixed, or come later, no side of the board belongs to a player.
+/// half. If the pieces are mixed, or are placed later, no side of the board belongs to a player.
 pub fn sit_opposite<G: Game>(game: &G) -> bool {
     let view = game.view(&game.initial());
     let (height, width) = (view.rows.len(), view.columns.len());
@@ -174,7 +174,7 @@ impl Drawing {
         drawing
     }
 
-    /// Turns the drawing by half; texts and pieces stay upright.
+    /// Turns the drawing by 180 degrees; texts and pieces stay upright.
     fn turn(&mut self) {
         let (height, width) = (self.height(), self.width());
         self.dark = width;
@@ -338,7 +338,8 @@ impl Drawing {
         }
     }
 
-    /// Draws arrows with numbers; for actions with one square, only the numbers. The first action is drawn last.
+    /// Draws the expected line as arrows with numbers; an action with one square gets only a number. The first action
+    /// is drawn last, on top of the others.
     fn draw_line(&self, out: &mut String) {
         for (index, places) in self.marks.line.iter().enumerate().rev() {
             let (Some(&from), Some(&to)) = (places.first(), places.last()) else { continue };
@@ -359,7 +360,7 @@ impl Drawing {
         }
     }
 
-    /// Returns the height of the rows of pieces beside the board, one for each player.
+    /// Returns the height of the two rows of pieces beside the board, one row for each player.
     fn beside(&self) -> usize {
         self.reserves.as_ref().map_or(0, |_| 2 * SMALL + 4)
     }

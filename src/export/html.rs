@@ -54,7 +54,7 @@ pub struct Page<'a> {
     pub checkpoint: Option<&'a Checkpoint>,
     /// The agent's name, for people.
     pub agent: &'a str,
-    /// The file of the agent's levels; without it, the levels are the usual ones.
+    /// The file of the agent's levels; without it, the default levels are used.
     pub levels: Option<&'a Shipped>,
 }
 
@@ -110,8 +110,8 @@ pub fn write(page: &Page, out: &Path) -> Result<usize> {
     Ok(text.len())
 }
 
-/// Returns the first byte of each float, then the second bytes, and so on. Bytes of the same place are similar, so in
-/// this order they pack by a seventh; unchanged floats do not.
+/// Returns the first bytes of all floats, then the second bytes, and so on. Bytes in the same place are similar, so in
+/// this order they compress by a seventh; floats in their usual order do not compress.
 fn planes(floats: &[u8]) -> Vec<u8> {
     (0..FLOAT).flat_map(|byte| floats.iter().skip(byte).step_by(FLOAT)).copied().collect()
 }

@@ -23,8 +23,8 @@ use crate::net::tensors;
 use crate::program::Program;
 use crate::storage;
 
-/// Files of other programs may have numbers of twice the size, so that an error can name the tensor with the wrong
-/// type instead of rejecting the whole file as too large.
+/// The largest permitted size of a file, as a multiple of the expected size. Numbers of twice the size are accepted at
+/// first, so that an error can name the tensor with the wrong type instead of rejecting the whole file as too large.
 const WIDEST: u64 = 2;
 /// The number of tensor names that an error lists.
 const NAMED: usize = 3;
@@ -42,7 +42,7 @@ pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, u
     import_bytes(&bytes, path, like, out)
 }
 
-/// Does the same as [`import`] with a file in memory; errors call it `path`.
+/// Does the same as [`import`] with a file in memory, which errors call `path`.
 ///
 /// # Errors
 /// As for [`import`].
@@ -77,8 +77,8 @@ pub fn import_bytes(bytes: &[u8], path: &Path, like: &Checkpoint, out: &Path) ->
     Ok((manifest, file.len()))
 }
 
-/// Rejects weights that the network cannot compute with: each of them is a finite number, but their sums are too
-/// large to be one.
+/// Rejects weights with which the network cannot compute, because each weight is a finite number, but their sums are
+/// too large to be finite.
 fn check_sums(network: &Network, place: &str) -> Result<()> {
     let net = CpuNet::new(&network.weights(), Precision::F32).expect("every CPU has f32");
     let shape = net.shape();

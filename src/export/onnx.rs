@@ -6,7 +6,7 @@
 //! into the values added after the first convolution. Tensors are named after their layers (`blocks.0.first.weight`),
 //! nodes after their outputs. The entries of `metadata` are the model's metadata.
 //!
-//! The file uses only operators that small runtimes have, too: those of image classifiers. Operators:
+//! The file uses only operators that even small runtimes have: those of image classifiers. The operators are defined at
 //! <https://onnx.ai/onnx/operators/>.
 
 mod proto;
@@ -184,7 +184,7 @@ impl<'a> GraphBuilder<'a> {
         if conv.relu { self.relu(name, &y) } else { y }
     }
 
-    /// Adds only the operator: `inputs` are planes, weights, and perhaps biases.
+    /// Adds only the convolution itself: `inputs` are planes, weights, and perhaps biases.
     fn conv_of(&mut self, conv: &Conv, inputs: &[&str]) -> String {
         let attributes = vec![ints("kernel_shape", &[conv.kernel; 2]), ints("pads", &[conv.kernel / 2; 4])];
         self.node("Conv", &format!("{}.conv", conv.name), inputs, attributes)
@@ -291,8 +291,8 @@ fn ints(name: &str, values: &[usize]) -> AttributeProto {
 mod tests {
     use super::*;
 
-    /// The encoding is that of proto2; scripts/check/onnx_outputs.py compares whole files with those that the Python
-    /// package `onnx` writes.
+    /// The encoding is that of proto2. To check this, scripts/check/onnx_outputs.py compares whole files with those
+    /// that the Python package `onnx` writes.
     #[test]
     fn numbers_are_encoded_one_by_one_and_zeros_are_written() {
         let encoded = |attribute: AttributeProto| attribute.encode_to_vec();

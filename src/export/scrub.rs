@@ -1,8 +1,8 @@
 //! Removes paths that would identify the person who built this program from a copy of it.
 //!
-//! Panic messages name source files, those of other packages by their full paths, so a program contains the user name
-//! of the person who built it. A path can be overwritten with one of the same length without changing the program.
-//! The part that says where in a package something happened is kept.
+//! Panic messages name source files, and they name files of other packages by their full paths, so a program contains
+//! the user name of the person who built it. A path can be overwritten with another of the same length without changing
+//! the program. The part of a path that says where in a package something happened is kept.
 
 use std::collections::BTreeSet;
 

@@ -34,14 +34,14 @@ pub struct About {
     pub name: Text,
     /// The name for display; by default the id.
     pub title: Text,
-    /// Who made the game; by default "traditional".
+    /// The author of the game; by default "traditional".
     pub author: Text,
     /// The rules in a few sentences and how to write actions, for people who play the game; may be empty.
     pub summary: Text,
     /// The names of the two players in this variant.
     pub players: [Text; 2],
-    /// The names of the colors of the players' pieces, from which drawings choose colors; by default the names of the
-    /// players. The two differ in games whose players take their colors later.
+    /// The names of the colors of the players' pieces, which determine the colors in drawings; by default the names of
+    /// the players. Colors and players have different names in games whose players take their colors later.
     pub colors: [Text; 2],
     /// Whether the rules have no draws: a draw then comes only from [`Game::max_plies`], a safety net that real games
     /// do not reach, and causes a warning.
@@ -54,14 +54,14 @@ pub struct About {
     pub upright: bool,
 }
 
-/// Replaces a text in a `const fn`, where nothing can be dropped. The texts of builders are borrowed, so nothing leaks.
+/// Replaces a text in a `const fn`, where no value can be dropped. Builders only have borrowed texts, so nothing leaks.
 const fn set(text: &mut Text, value: &'static str) {
     forget(replace(text, Cow::Borrowed(value)));
 }
 
 impl About {
-    /// Returns the description of a game with this id and these players; everything else has the defaults that the
-    /// fields name.
+    /// Returns the description of a game with this id and these players. All other fields have the defaults that their
+    /// documentation gives.
     pub const fn new(name: &'static str, [first, second]: [&'static str; 2]) -> About {
         About {
             name: Cow::Borrowed(name),
@@ -137,7 +137,7 @@ impl About {
         self.players.each_ref().map(|name| &**name)
     }
 
-    /// Returns who made the game, in words: "by" and the author, or "traditional".
+    /// Returns the author in words: "by" and the name, or "traditional".
     pub fn byline(&self) -> String {
         if self.author == TRADITIONAL { TRADITIONAL.into() } else { format!("by {}", self.author) }
     }
@@ -151,7 +151,7 @@ const TRADITIONAL: &str = "traditional";
 pub struct GameIdentity {
     /// The registry id, e.g. `"cage-8"`.
     pub id: String,
-    /// The switches that were set.
+    /// The options that were set.
     #[serde(default)]
     pub options: Settings,
     /// The version of planes and actions, [`About::encoding`].
@@ -173,7 +173,7 @@ impl GameIdentity {
     /// Checks that `self`, read from `place`, is the game `expected`.
     ///
     /// # Errors
-    /// If it is not; the error says which part differs.
+    /// If it is a different game. The error says which part differs.
     pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
         let other = |what: String| {
             Err(Error::Mismatch(format!(
@@ -189,7 +189,7 @@ impl GameIdentity {
         }
         if self.options != expected.options {
             let differences = option_differences(&self.options, &expected.options);
-            let error = other(format!("other game options (there / asked for): {differences}"));
+            let error = other(format!("different game options (there / requested): {differences}"));
             return error.map_err(|error| error.about(Input::GameOptions));
         }
         if self.encoding != expected.encoding {
@@ -207,12 +207,12 @@ pub fn text_name(text: &str) -> String {
     if text.starts_with(TEXT_HASH) { text.into() } else { format!("{TEXT_HASH}{}", sha256(text.as_bytes())) }
 }
 
-/// Returns the name of a text for people; a few digits are enough to tell texts apart.
+/// Returns a short name of a text for people; a few digits are enough to tell texts apart.
 pub fn short_text_name(text: &str) -> String {
     text_name(text).chars().take(TEXT_HASH.len() + 12).collect()
 }
 
-/// Returns the switches that differ, as `name = ours / theirs`.
+/// Returns the options that differ, as `name = ours / theirs`.
 pub fn option_differences(ours: &Settings, theirs: &Settings) -> String {
     let shown = |name: &str, value: Option<&toml::Value>| match value {
         None => "not set".into(),
@@ -258,7 +258,7 @@ impl<G: Variants> Rules<G> {
     /// Makes the game with these options.
     ///
     /// # Errors
-    /// If the game rejects one of them, or if no network can have the game's shape ([`Shape::is_possible`]).
+    /// If the game rejects one of the options, or if no network can have the game's shape ([`Shape::is_possible`]).
     pub fn new(options: &GameOptions) -> Result<Rules<G>> {
         let variants = ids_of::<G>().collect();
         Ok(Rules { variants, ..Rules::of(G::new(options)?, options)? })
@@ -296,7 +296,7 @@ pub fn ids_of<G: Variants>() -> impl Iterator<Item = String> {
     G::VARIANTS.iter().map(|variant| id_of(G::NAME, variant))
 }
 
-/// Returns whether this can be the id of a game: lower case with hyphens.
+/// Returns whether this can be the id of a game, which is in lower case with hyphens.
 pub fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
 }

@@ -1,4 +1,4 @@
-//! Counts of action sequences, with which the rules can be compared with those of other programs.
+//! Counts action sequences, so that the rules can be compared with those of other programs.
 
 use super::{Action, Game};
 

@@ -16,7 +16,7 @@
 //!   included). Starting with a jump is never compulsory. Restriction 2 does not apply to jumps.
 //! - G5 Pass. A player passes only with no step and no jump at the start of a turn; passing is then the only action.
 //! - G6 A player without checkers has lost, even if it removed its last checker itself. If the last checkers of both
-//!   sides are removed together, the mover wins. There are no draws: the end after 1,000 actions is a safety net.
+//!   sides are removed together, the mover wins. There are no draws: the limit of 1,000 actions is a safety net.
 //!
 //! The rules are the same for both colors and in every direction, so the board is never flipped.
 //!
@@ -39,7 +39,7 @@
 //! | 13...  | n/2 rings of squares, the four in the center first |
 //!
 //! [`Game::encode`] takes about 27 ns on 10x10. Finding all legal actions as sets takes about as long. A random game
-//! spends most of its time listing them, since each of the 24 words holds only a few.
+//! spends most of its time listing them, since each of the 24 words holds only a few actions.
 //!
 //! The key contains the checkers, the side to move, the square of the checker that must continue jumping, and, from ply
 //! 500 on, the plies: the limit is only a safety net, far beyond real games of 80 to 210 actions.
@@ -130,13 +130,13 @@ impl<const N: usize> Squares<N> {
     }
 }
 
-/// Returns the change of a square's index for a step in a direction.
+/// Returns the change in a square's index for a step in a direction.
 const fn offset<const N: usize>(direction: usize) -> i32 {
     DIRECTIONS[direction].1 * N as i32 + DIRECTIONS[direction].0
 }
 
-/// Returns the squares from which a step in `direction` leads into `set`, plus some false ones from which it leaves the
-/// board.
+/// Returns the squares from which a step in `direction` leads into `set`, plus some false squares from which it leaves
+/// the board.
 #[inline(always)]
 fn behind<const N: usize>(set: u128, direction: usize) -> u128 {
     let offset = offset::<N>(direction);
@@ -153,7 +153,8 @@ fn around<const N: usize>(set: u128) -> (u128, u128) {
     (vertical | horizontal, upright.0 & upright.1 | level.0 & level.1 | vertical & horizontal)
 }
 
-/// Returns the empty squares without own neighbors: restriction 1 for a checker that comes from elsewhere.
+/// Returns the empty squares without own neighbors: the targets that restriction 1 allows a checker that is not next to
+/// them.
 #[inline(always)]
 fn free<const N: usize>(own: u128, enemy: u128) -> u128 {
     Squares::<N>::ALL & !(own | enemy | around::<N>(own).0)
@@ -164,11 +165,11 @@ fn free<const N: usize>(own: u128, enemy: u128) -> u128 {
 fn jumps<const N: usize>(movers: u128, enemy: u128, free: u128) -> [u128; JUMPS] {
     let jump = |direction| {
         let inside = Squares::<N>::INSIDE[direction];
-        // the false results of `behind` are enemies on the edge, which can be captured anyway
+        // the false squares of `behind` are those of enemies on the edge, which can be captured anyway
         let takeable = enemy & (behind::<N>(free, direction) | !inside);
         movers & inside & behind::<N>(takeable, direction)
     };
-    // written out here and below, because calls through `map` are not inlined
+    // written out here and below because calls through `map` are not inlined
     [jump(0), jump(1), jump(2), jump(3)]
 }
 
@@ -183,7 +184,7 @@ fn steps<const N: usize>(own: u128, enemy: u128) -> [u128; STEPS] {
     let (beside_own, crowded) = around::<N>(own);
     let (beside_enemy, _) = around::<N>(enemy);
     let step = |direction| {
-        // the checker itself is a neighbor of its target unless the step is diagonal
+        // the checker itself is an orthogonal neighbor of its target unless the step is diagonal
         let targets = empty & !if direction < JUMPS { crowded } else { beside_own };
         let any = behind::<N>(targets, direction);
         let joining = behind::<N>(targets & beside_enemy, direction);
@@ -218,7 +219,7 @@ fn list<const N: usize>(state: &State, out: &mut Vec<Action>) {
             used += (word != 0) as usize;
         }
     }
-    // a local list, so that its length stays in a register
+    // a local list, so its length stays in a register
     let mut list = std::mem::take(out);
     list.clear();
     let (mut at, mut word) = (0, words[0]);

@@ -14,8 +14,8 @@
 //!   file, or diagonal without a piece in between.
 //! - R6 Check: an enemy rook, bishop or knight has the queen's square among its targets by R1, pinned or not.
 //! - R7 An exchange of pieces of different colors must not be undone by the very next action (`exchange_ban`).
-//! - R8 Without a legal move the side to move loses if it is in check; otherwise the game is a draw. A position after
-//!   200 plies is also a draw unless it is mate. There is no repetition rule and no passing.
+//! - R8 If the side to move has no legal move, it loses if it is in check; otherwise the game is a draw. A position
+//!   after 200 plies is also a draw unless it is mate. There is no repetition rule and no passing.
 //! - R9 A player's own queen must not be exchanged (unless `queen_exchange`).
 //!
 //! Each side has one piece of each kind, and no rule depends on direction, so nothing is flipped for Black:
@@ -38,9 +38,10 @@
 //!
 //! [`Game::encode`] takes about 500 ns, most of it for plane 10; a position has 24 bytes.
 //!
-//! The key contains the whole state, including the plies: the limit can bind from any position, lines that transpose
-//! have the same length, and a game cannot run in circles. The ban is part of the state only if the forbidden action
-//! would be possible by R1, so it rarely separates positions with the same future.
+//! The key contains the whole state, including the plies. This loses nothing, since lines that transpose have the same
+//! length, and it is needed because the limit can bind from any position. With the plies in the key, a game cannot run
+//! in circles. The ban is part of the state only if the forbidden action would be possible by R1, so it rarely
+//! separates positions with the same future.
 //!
 //! Position text: `<ranks 7..1> <side> <ban> <ply>`. In the ranks, `QRBN` are White's pieces, `qrbn` Black's, a number
 //! is that many empty tiles, and `*` is a hole; the side is `w` or `b`; the ban is `-` or the action that R7 forbids;
@@ -71,7 +72,7 @@ const MAX_PLIES: u8 = 200;
 const GONE: u8 = 63;
 const INITIAL: &str = "7/3bqn1/4r2/7/2R4/1NQB3/7 w - 0";
 
-/// The rules with their two switches.
+/// The rules with their two options.
 #[derive(Clone, Copy, Debug)]
 pub struct Caissa {
     exchange_ban: bool,
@@ -110,7 +111,7 @@ fn set(pieces: [u8; KINDS]) -> u64 {
     (1 << pieces[0] | 1 << pieces[1] | 1 << pieces[2] | 1 << pieces[3]) & ALL
 }
 
-/// Returns the lines of a kind (R1). A captured piece has none, because no ray starts at its square.
+/// Returns the lines of a kind (R1). A captured piece has no lines, because no ray starts at its square.
 #[inline(always)]
 fn lines(kind: usize, square: usize, occupied: u64) -> u64 {
     match kind {
@@ -181,7 +182,7 @@ impl State {
         targets
     }
 
-    /// Returns whether an action of the rook, bishop, or knight violates R5, judged by the position after it.
+    /// Returns whether an action of the rook, bishop, or knight violates R5, tested in the position after the action.
     fn exposes(&self, sight: &MoverView, kind: usize, to: u8) -> bool {
         let (from, mut enemy, mut queen) = (sight.own[kind], sight.enemy, sight.own[QUEEN]);
         let mut occupied = sight.own_set | sight.enemy_set;
@@ -223,7 +224,7 @@ impl State {
         if sight.in_check {
             return candidates;
         }
-        // an exchange with an enemy puts the enemy on the square left
+        // an exchange with an enemy puts the enemy piece on the square that the piece leaves
         let mut unsure = candidates & (sight.enemy_set | bit(sight.own[QUEEN]));
         // a piece that shields the queen opens a line when it leaves
         if from & (sight.straight | sight.diagonal) != 0

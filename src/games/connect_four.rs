@@ -18,8 +18,9 @@
 //!
 //! [`Game::encode`] takes about 130 ns.
 //!
-//! Position text: the columns played so far (`4455`), or `-` for the empty board. The state remembers them, so two move
-//! orders to the same board are two states; their [`Game::key`] is the same, since their future is the same.
+//! Position text: the columns played so far (`4455`), or `-` for the empty board. The state remembers the columns, so
+//! two move orders that lead to the same board give two states. Their [`Game::key`] is the same, since their future is
+//! the same.
 
 use crate::board::Symmetry;
 use crate::encode::Planes;
@@ -31,8 +32,8 @@ use crate::game::{
 const WIDTH: usize = 7;
 const HEIGHT: usize = 6;
 const CELLS: usize = WIDTH * HEIGHT;
-/// The bits per column: the column's squares from the bottom and one more that stays empty, so that rows do not wrap
-/// around.
+/// The bits per column: the column's squares from the bottom, and one more bit that stays empty so that rows do not
+/// wrap around.
 const STRIDE: usize = HEIGHT + 1;
 const COLUMN: u64 = (1 << HEIGHT) - 1;
 /// The top square of each column.
@@ -155,7 +156,7 @@ impl Game for ConnectFour {
     fn play(&self, state: &mut State, action: Action) {
         let column = action.index();
         debug_assert!(state.height(column) < HEIGHT);
-        // the bottom bit carries through the discs of the column to its lowest empty square
+        // adding the column's bottom bit carries through its discs to its lowest empty square
         let disc =
             (state.occupied() + (1 << (column * STRIDE))) & (COLUMN << (column * STRIDE)) & !state.occupied();
         state.discs[state.mover().index()] |= disc;

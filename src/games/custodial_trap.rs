@@ -2,11 +2,11 @@
 //!
 //! Rulings (C1..C6), two colors, 18 men each, 8x8 squares a1..h8; the *inner* squares are b2..g7. Three variants:
 //! `intro` (all men on the board), `intermediate` (two per side in reserve), `advanced` (empty board and a setup
-//! phase). Whatever the rule sheet leaves open can be chosen with a switch or by setting up a position.
+//! phase). Whatever the rule sheet leaves open can be chosen with an option or by setting up a position.
 //!
 //! - C1 Trapped. A man is trapped if, on at least one of the 4 axes (file, rank, two diagonals), the longest unbroken
-//!   run of men of its color through it has an enemy man directly at both ends. Edges and empty squares never trap.
-//!   The men at the ends may themselves be trapped; a man may move into a trap.
+//!   run of men of its color through it has an enemy man directly at both ends. Edges and empty squares never trap. The
+//!   men at the ends may themselves be trapped, and a man may move into a trap.
 //! - C2 Slide. An untrapped man moves like a chess queen over empty squares to an empty square.
 //! - C3 Capture. An untrapped man X moves one step in one of the 8 directions onto an adjacent enemy man Y and
 //!   removes it, if the unbroken run of enemy men that starts with Y in that direction has a man of X's color
@@ -19,11 +19,11 @@
 //!   without a capture or drop: draw (`no_progress`). Positions given as text are judged in the same way.
 //! - C6 White goes first; in the advanced game, the color that A names.
 //!
-//! In the advanced game the players are A (first) and B (second), and have no colors until the pick: *place*: A puts
-//! men of either color on inner squares in ascending order, and ends that by naming the color that goes first;
-//! *choose*: B takes a color, or lifts one color's men (or, from a full board, those of one half) to rearrange them;
-//! *re-w, re-b, re-s, re-n*: B puts lifted men back in ascending order until `done`; *pick*: A takes a color. At most
-//! 76 actions.
+//! In the advanced game the players are A (first) and B (second), and have no colors until the pick. The phases are:
+//! *place*: A puts men of either color on inner squares in ascending order, and ends this phase by naming the color
+//! that goes first; *choose*: B takes a color, or lifts one color's men (or, from a full board, those of one half) to
+//! rearrange them; *re-w, re-b, re-s, re-n*: B puts lifted men back in ascending order until `done`; *pick*: A takes a
+//! color. At most 76 actions.
 //!
 //! The rules of play are the same for both colors and in every direction, so the board is never flipped.
 //!
@@ -54,23 +54,23 @@
 //!
 //! Times on one core of a server from 2024: [`Game::encode`] 30 ns (advanced 35 to 60), a list of the legal actions 135
 //! ns, their number 37 ns, an action including the copy of the state (272 bytes) 29 ns. Repetitions account for 10 ns
-//! of the last figure: the state holds the slides since the last capture or drop (200 bytes), which are searched only
+//! of the last figure. The state holds the slides since the last capture or drop (200 bytes), which are searched only
 //! if two sets of squares do not rule out a repetition; see `state.rs`.
 //!
 //! The key contains the men, reserves, color to move, phase, last square, color that goes first, color of A, plies
 //! without a capture or drop, the number of times that the position has occurred, and the listed positions that become
 //! a draw with one more occurrence. Positions that occurred less often (with `repetition = 3`, once) are left out: a
-//! draw through one of them needs two more visits, the second at least five plies away. A first visit only changes the
-//! number of occurrences that plane 13 shows, which is in the key of the position visited. The plies of the game are
-//! left out, because nothing depends on them. A key takes 8 ns. If the list must be searched, it takes 0.3 µs on
-//! average (0.8 µs with 90 or more slides): after a position has occurred twice since the last capture or drop, and
-//! always with `repetition = 2`.
+//! draw through one of them needs two more visits, the second at least five plies away. A first visit changes only the
+//! number of occurrences that plane 13 shows, and this number is part of the key of the position visited. The plies of
+//! the game are left out, because nothing depends on them. A key takes 8 ns. If the list must be searched, it takes 0.3
+//! µs on average (0.8 µs with 90 or more slides). The list is searched after a position has occurred twice since the
+//! last capture or drop, and always with `repetition = 2`.
 //!
 //! Position text, nine fields: `<variant> <board> <turn> <reserve w/b> <clock> <ply> <phase> <first> <color of A>`.
 //! Board: ranks 8 to 1 separated by `/`, with `w`, `b`, or a number of empty squares. Turn: `w` or `b` in play,
 //! otherwise `A` or `B`. Clock: plies since the last capture or drop. Ply: actions so far, including the setup. Phase:
 //! `play`, `choose`, `pick`, or one of `place:`, `re-w:`, `re-b:`, `re-s:`, `re-n:` with the last square or `-`. First:
-//! the color that goes first, or `-`. Color of A: a color or `-`. A position from text remembers no earlier ones.
+//! the color that goes first, or `-`. Color of A: a color or `-`. A position from text remembers no earlier positions.
 //! Action text: slide `a1-d4`, capture `b4xc5`, drop `@c3`, setup `W@c3`, `B@c3`, and the words above.
 
 use crate::board::Symmetry;
@@ -96,7 +96,7 @@ const MEN: u32 = 18;
 const LEAST: u32 = 7;
 const MAX_NO_PROGRESS: usize = 100;
 const MAX_SET_UP: usize = 76;
-/// The maximum of a position's ply count: no game is that long, but a text may claim it.
+/// The maximum ply count of a position. No game is that long, but a text may claim it.
 const MOST_PLIES: u16 = 9999;
 const WHITE: usize = 0;
 const BLACK: usize = 1;
@@ -158,7 +158,7 @@ pub struct CustodialTrap {
 }
 
 impl CustodialTrap {
-    /// Updates what follows from the board: which men can move, and whether the game is over (C5).
+    /// Updates what is derived from the board: which men can move, and whether the game is over (C5).
     fn judge(&self, state: &mut State) {
         let (own, enemies) = state.sides();
         state.movers = own & !squares::trapped(own, enemies);
@@ -334,10 +334,10 @@ impl CustodialTrap {
 /// The largest number of slots that [`put`] writes without checking how many it needs.
 const MOST_SLOTS: usize = 8;
 
-/// Writes the actions of one kind into `list`, starting at `at`, and returns where the next ones go.
+/// Writes the actions of one kind into `list`, starting at `at`, and returns the index for the next actions.
 ///
-/// An unpredictable branch would cost more than anything else, so N slots are always written (N is rarely exceeded),
-/// and the next call overwrites those that were not needed.
+/// An unpredictable branch would cost more than anything else. Therefore N slots are always written, which are rarely
+/// too few, and the next call overwrites the slots that were not needed.
 #[inline(always)]
 fn put<const N: usize>(list: &mut [Action], at: usize, kind: usize, mut set: u64) -> usize {
     let count = set.count_ones() as usize;
@@ -384,7 +384,7 @@ impl Game for CustodialTrap {
         settings::list(self.variant)
     }
 
-    /// Returns whether the game has the Limited Dutch Offer.
+    /// Returns whether the game has the Limited Dutch Offer, which lets the players settle who plays which color.
     fn has_offer(&self) -> bool {
         self.variant == Variant::Advanced
     }
@@ -484,7 +484,8 @@ impl Game for CustodialTrap {
         let word = |high: [u8; 4], low: [u8; 4]| {
             (u32::from_le_bytes(high) as u64) << 32 | u32::from_le_bytes(low) as u64
         };
-        // the positions one occurrence short of a draw; it does not matter whether the current one is among them
+        // the positions that are one occurrence short of a draw; it does not matter whether the current position is
+        // among them
         let short = match self.repetition {
             2 => state.often(1),
             3.. if state.repeated => state.often(self.repetition as usize - 1),

@@ -1,8 +1,8 @@
-//! Manuals and brief rules that depend on the variant; the texts are in the folder next to this file.
+//! Manuals and brief rules that depend on the variant. The texts are in the folder next to this file.
 
 use super::custodial_trap::Variant;
 
-/// Returns the manual of Cage for a board with this many squares per side; its examples fit every size.
+/// Returns the manual of Cage for a board with this many squares per side. Its examples fit every size.
 pub(super) fn cage(side: usize) -> String {
     let between = vec![side.to_string(); side - 3].join("/");
     let position = |second: String| format!("{}B/{between}/{second}/R{} r - 0", side - 1, side - 1);

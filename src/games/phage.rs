@@ -3,10 +3,10 @@
 //! Rulings (P1..P6), White first, 8x8 squares a1..h8:
 //!
 //! - P1 A piece slides one or more squares along one of its directions: all 8 for the circle; the 4 orthogonal ones for
-//!   the diamond; the 4 diagonal ones for the square; only both ways sideways and straight ahead for the triangle
-//!   (White north, Black south).
-//! - P2 Every square passed and the square landed on must be open: on the board, without a piece, and never left by a
-//!   piece before.
+//!   the diamond; the 4 diagonal ones for the square; left, right, and straight ahead for the triangle (ahead is north
+//!   for White, south for Black).
+//! - P2 Every square that the piece passes and the square where it lands must be open: on the board, without a piece,
+//!   and never left by any piece.
 //! - P3 The square that a piece leaves is closed for both players for the rest of the game.
 //! - P4 Each piece has 7 moves, which are not transferable. There are no captures and no passing.
 //! - P5 The game ends if the side to move has no legal move. Black to move and stuck: White wins. White to move and
@@ -49,7 +49,7 @@ const MOVES: u8 = 7;
 const LETTERS: [&str; 2] = ["CSTD", "cstd"];
 const INITIAL: &str = "7d/5t2/3s4/1c6/6C1/4S3/2T5/D7 w 7777/7777";
 
-/// Steps (file, rank), those that raise the square's index first.
+/// Steps (file, rank). The steps that raise the square's index come first.
 const STEPS: [(i32, i32); 8] = [(1, 0), (-1, 1), (0, 1), (1, 1), (-1, 0), (1, -1), (0, -1), (-1, -1)];
 const RISING: usize = 4;
 const EAST: usize = 0;
@@ -119,7 +119,7 @@ pub struct Phage;
 /// A position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    /// The open squares: those without a piece that no piece has left.
+    /// The open squares, which have no piece and which no piece has left.
     open: u64,
     /// The square of each player's piece, by kind.
     pieces: [[u8; KINDS]; 2],
@@ -144,7 +144,7 @@ impl State {
         for &direction in directions(player, kind) {
             let ray = RAYS[direction][square];
             let blocked = ray & !self.open;
-            // up to the nearest blocked square: the lowest on a rising ray, the highest on a falling one
+            // up to the nearest blocked square, which is the lowest on a rising ray and the highest on a falling ray
             let near = if direction < RISING {
                 blocked ^ blocked.wrapping_sub(1)
             } else {
@@ -262,7 +262,7 @@ impl Game for Phage {
         let player = state.to_move.index();
         let (kind, to) = (action.index() / 64, seen_square(action.index() % 64, player));
         debug_assert!(state.left[player][kind] > 0 && state.slides(player, kind) >> to & 1 == 1);
-        // the square left was not open while the piece was on it, and stays closed (P3)
+        // the square that the piece leaves was not open while the piece was on it, and stays closed (P3)
         state.open &= !(1 << to);
         state.pieces[player][kind] = to as u8;
         state.left[player][kind] -= 1;

@@ -1,4 +1,4 @@
-//! Tic-tac-toe, traditional: a benchmark that anyone can solve, and the worked example of a game.
+//! Tic-tac-toe, traditional: a benchmark that anyone can solve, and an example of how to write a game.
 //!
 //! T1 Two players, X first, take turns putting their marks on empty squares of a 3x3 board, a1..c3. T2 A player with
 //! three marks on a rank, file, or diagonal wins. T3 A full board without such a line is a draw.

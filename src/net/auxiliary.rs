@@ -1,8 +1,8 @@
 //! Auxiliary heads exist only in training: their targets give the tower more to learn from each position (Wu 2019,
 //! arXiv:1902.10565). They are never computed in play, and exports do not contain them.
 //!
-//! A head consists of a [`HeadKind`], the weight of its loss, which is a setting of `[net]`, and its layers. The
-//! targets of heads are in [`replay::auxiliary`](crate::replay::auxiliary), their losses in
+//! A head consists of a [`HeadKind`], its layers, and the weight of its loss, which is a setting of `[net]`. The
+//! targets of heads are in [`replay::auxiliary`](crate::replay::auxiliary), and their losses are in
 //! [`train::loss`](crate::train::loss).
 
 use super::layers::{Layer, linear, logits};
@@ -21,15 +21,15 @@ pub enum HeadKind {
 }
 
 impl HeadKind {
-    /// All kinds, in the order that a network has them in.
+    /// All kinds, in their order in a network.
     pub const ALL: [HeadKind; 3] = [HeadKind::SoftPolicy, HeadKind::ReplyPolicy, HeadKind::ShortValue];
 
-    /// Returns the name of its setting in `[net]`.
+    /// Returns the name of the head's setting in `[net]`.
     pub fn name(self) -> &'static str {
         ["soft_policy", "reply_policy", "short_value"][self as usize]
     }
 
-    /// Returns the weight of its loss, or 0 if the settings ask for no such head.
+    /// Returns the weight of the head's loss, or 0 if the settings do not ask for the head.
     pub fn weight(self, config: &NetConfig) -> f32 {
         match self {
             HeadKind::SoftPolicy => config.soft_policy,
@@ -38,12 +38,12 @@ impl HeadKind {
         }
     }
 
-    /// Returns whether it predicts shares of the actions; otherwise it predicts win, draw, loss.
+    /// Returns whether the head predicts shares of the actions; otherwise, it predicts win, draw, loss.
     pub fn is_policy(self) -> bool {
         self != HeadKind::ShortValue
     }
 
-    /// Returns the number of its outputs.
+    /// Returns the number of the head's outputs.
     pub fn outputs(self, shape: Shape) -> usize {
         if self.is_policy() { shape.actions } else { 3 }
     }

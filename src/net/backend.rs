@@ -1,10 +1,10 @@
 //! burn's devices, on which burn's own operations compute: this CPU and, in programs built with the feature `vulkan`,
 //! a GPU of any vendor.
 //!
-//! The devices are the CPU and the best GPU that this machine's drivers report; if there is none, an error says in
+//! The devices are the CPU and the best GPU that this machine's drivers report; if there is no GPU, an error says in
 //! one sentence what is missing. A software driver counts as a GPU and ranks last. burn's results on a GPU agree with
-//! the CPU within rounding errors, but their bytes depend on the GPU and may depend on which positions share a batch.
-//! If a GPU fails later, burn panics during training; during play, the failure is an error if burn reports it.
+//! those on the CPU within rounding errors, but their bytes depend on the GPU and may depend on which positions share a
+//! batch. If a GPU fails later, burn panics during training; during play, the failure is an error if burn reports it.
 //!
 //! burn's programs are compiled as WGSL. burn's own SPIR-V, which its feature `vulkan` would use, crashes Mesa's
 //! software driver (22.3) and gives wrong numbers in SwiftShader.

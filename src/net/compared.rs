@@ -1,9 +1,9 @@
 //! A GPU is trusted only after it has computed the same results as the CPU.
 //!
-//! A driver may report success and write nothing, and a GPU may have broken memory. A network would then train or
-//! play with meaningless numbers. Therefore a GPU computes a small network when it is found ([`expect_same`]), and
-//! the first batch of each loaded network is compared with the CPU ([`watched`]). Input: a forward pass. Output: the
-//! same forward pass, or an error that blames the GPU and not the weights.
+//! A driver may report success and write nothing, and a GPU may have broken memory. A network would then train or play
+//! with meaningless numbers. Therefore, a GPU that was found must first compute a small network ([`expect_same`]), and
+//! the results for the first batch of each loaded network are compared with the CPU's ([`watched`]). Input: a forward
+//! pass. Output: the same forward pass, or an error that blames the GPU and not the weights.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
 
 /// The permitted difference between a logit and the CPU's when factors have 16 bits, relative to the largest logit or
-/// to 1 if that is larger. Networks of all shapes with random weights differ by up to 0.04.
+/// to 1, whichever is larger. Networks of all shapes with random weights differ by up to 0.04.
 pub(super) const WITH_16_BITS: f32 = 0.25;
 /// The same tolerance for engines that compute in 32 bits.
 #[cfg(feature = "train")]
@@ -35,7 +35,8 @@ pub(super) fn sample() -> Network {
     Network::new(&config, shape, 1)
 }
 
-/// Evaluates some random positions with `forward`, and fails if the CPU gets other results from the same `weights`.
+/// Evaluates some random positions with `forward`, and fails if the results differ from the CPU's with the same
+/// `weights`.
 pub(super) fn expect_same(
     forward: Arc<dyn Forward>,
     weights: &Weights,

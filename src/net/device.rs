@@ -1,9 +1,9 @@
 //! The processor of a network: this CPU, or a GPU that is found at run time.
 //!
 //! [`Processor::of`] turns `net.device` or `--device` into a [`Processor`] for
-//! [`SharedNet::on`](super::evaluator::SharedNet::on), and `for_training` turns `train.device` into burn's device
-//! for a [`Trainer`](crate::train::Trainer). Weights, checkpoints, and exports do not depend on the device. No other
-//! module opens one.
+//! [`SharedNet::on`](super::evaluator::SharedNet::on), and `for_training` turns `train.device` into burn's device for a
+//! [`Trainer`](crate::train::Trainer). No other module opens a device. Weights, checkpoints, and exports do not depend
+//! on the device.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl Processor {
     /// does. `auto` finds an NVIDIA GPU if there is one, and otherwise the CPU, with a sentence that says why.
     ///
     /// # Errors
-    /// If the setting names a kind that this machine lacks, or whose results differ from the CPU's.
+    /// If the setting names a kind of processor that this machine lacks or whose results differ from the CPU's.
     pub fn of(kind: DeviceKind) -> Result<(Processor, Option<String>)> {
         Processor::found(kind, || cuda::gpu().and_then(trusted))
     }
@@ -77,7 +77,7 @@ impl Processor {
         }
     }
 
-    /// Returns the `net.device` setting that selects it.
+    /// Returns the `net.device` setting that selects this processor.
     pub fn kind(&self) -> DeviceKind {
         match self {
             Processor::Cpu => DeviceKind::Cpu,
@@ -101,7 +101,7 @@ impl Processor {
 /// Returns the device with gradients on which networks are trained.
 ///
 /// # Errors
-/// If this machine or this program lacks it.
+/// If this machine or this program lacks the device.
 #[cfg(feature = "train")]
 pub fn for_training(kind: TrainDevice) -> Result<Device> {
     match kind {

@@ -1,7 +1,7 @@
 //! The network as an [`Evaluator`]: encode, one forward pass for the whole batch, softmax over legal actions.
 //!
-//! Network values, like evaluations, are for the player to move, so no sign changes here. Network output that is not
-//! finite is an error; nothing plays with it.
+//! Like evaluations, the network's values are for the player to move, so no sign changes here. Output of the network
+//! that is not finite is an error and never used.
 
 use std::sync::Arc;
 
@@ -51,9 +51,9 @@ pub struct SharedNet {
 debug_fields!(SharedNet, shape);
 
 impl SharedNet {
-    /// Returns the forward pass that `config` asks for, on the CPU: the fused one or burn's. The fused one computes
-    /// in f32 if the CPU lacks the precision or if the precision is `auto` (`precision::fastest`
-    /// finds a definite one).
+    /// Returns the forward pass that `config` asks for, on the CPU: the fused pass or burn's. The fused pass computes
+    /// in f32 if the CPU lacks the configured precision or if that precision is `auto` (`precision::fastest` finds a
+    /// definite one).
     #[expect(clippy::missing_panics_doc, reason = "every CPU has f32")]
     pub fn new(network: &Network, config: &NetConfig) -> SharedNet {
         SharedNet::from_forward(match config.evaluator {
@@ -73,8 +73,8 @@ impl SharedNet {
         })
     }
 
-    /// Returns the forward pass of a network on a processor; on the CPU, this is that of [`SharedNet::new`]. The
-    /// first batch on a GPU is compared with the CPU's pass, and a difference is an error.
+    /// Returns the forward pass of a network on a processor; on the CPU, this is the pass of [`SharedNet::new`]. The
+    /// results for the first batch on a GPU are compared with those of the CPU's pass, and a difference is an error.
     ///
     /// # Errors
     /// If the processor cannot compute this network, or fails.
@@ -94,7 +94,7 @@ impl SharedNet {
         }
     }
 
-    /// Returns the number of positions that it wants in one batch, as [`Forward::batch`] says.
+    /// Returns the number of positions that the forward pass wants in one batch (see [`Forward::batch`]).
     pub fn batch(&self) -> usize {
         self.batch
     }

@@ -1,9 +1,9 @@
 //! The forward pass as a trait: anything that turns encoded positions into logits.
 //!
 //! A [`Forward`] holds the weights and is shared by all threads; each thread has its own [`Pass`], which holds the
-//! buffers. The caller decides the size of a batch. A pass may compute a batch at once, as the passes here do, or
-//! queue it with those of other threads and wait. The two passes here are the fused one of [`infer`](super::infer)
-//! and burn's own, which is the reference.
+//! buffers. The caller decides the size of a batch. A pass may compute a batch at once, as the passes here do, or queue
+//! it with the batches of other threads and wait. The two passes here are the fused one of [`infer`](super::infer) and
+//! burn's own, which is the reference.
 
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ pub trait Forward: Send + Sync {
     /// Returns the sizes of the input and of the policy.
     fn shape(&self) -> Shape;
 
-    /// Returns the number of positions that it wants in one batch. More than 1 means that it does not compute on the
-    /// caller's core, which is free in the meantime: self-play then feeds it from all cores, with half of the games
-    /// at a time.
+    /// Returns the number of positions that the network wants in one batch. A number above 1 means that the network
+    /// does not compute on the caller's core, which is free in the meantime: self-play then feeds the network from all
+    /// cores, with half of the games at a time.
     fn batch(&self) -> usize {
         1
     }
@@ -42,7 +42,7 @@ pub trait Pass: Send {
     /// if burn computes on a GPU).
     ///
     /// # Errors
-    /// If the device that computes it fails.
+    /// If the device that computes the batch fails.
     fn run(&mut self, batch: Batch) -> Result<()>;
 }
 

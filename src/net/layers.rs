@@ -33,15 +33,15 @@ const EXTRA_PLANES: usize = 8;
 pub struct Layers {
     /// The sizes of input and policy: `actions = policy planes * cells + extras`.
     pub shape: Shape,
-    /// From the input to the features that both heads read.
+    /// The layers from the input to the features that both heads read.
     pub tower: Vec<Layer>,
-    /// From the features of the tower to those of the policy.
+    /// The layers from the features of the tower to those of the policy.
     pub policy: Vec<Layer>,
-    /// From the features of the policy to logits, part by part: first those of the actions on squares, in the order
-    /// `[plane, row, column]`, then those of the `actions % cells` actions without a square. Either part may be
-    /// missing.
+    /// The layers from the features of the policy to logits, part by part: first those of the actions on squares, in
+    /// the order `[plane, row, column]`, then those of the `actions % cells` actions without a square. Either part may
+    /// be missing.
     pub logits: Vec<Vec<Layer>>,
-    /// From the features of the tower to the logits of win, draw and loss for the player to move.
+    /// The layers from the features of the tower to the logits of win, draw, and loss for the player to move.
     pub value: Vec<Layer>,
     /// Heads that exist only in training.
     #[serde(skip)]
@@ -65,8 +65,8 @@ pub enum Layer {
         /// The convolution without a ReLU: the block's ReLU comes after the sum.
         second: Conv,
     },
-    /// `relu(x + linear(pool(x)))`, planes to planes: adds to all squares of each plane one number computed from the
-    /// [`Layer::Pool`] of all planes.
+    /// `relu(x + linear(pool(x)))`, planes to planes: computes one number per plane from the [`Layer::Pool`] of all
+    /// planes, and adds it to all squares of that plane.
     Global(Linear),
     /// Planes to a row, in the order `[plane, row, column]`.
     Flatten,
@@ -177,9 +177,9 @@ impl Layers {
         self.value.split_at(self.value.len().saturating_sub(1))
     }
 
-    /// Returns whether the layer of this name begins with small weights. Such layers are those that produce logits,
-    /// which are the last of their lists, and those whose numbers are added to all squares, where no norm scales the
-    /// sum back.
+    /// Returns whether the layer of this name begins with small weights. Two kinds of layers do: those that produce
+    /// logits, which are the last of their lists, and those whose outputs are added to all squares, where no norm
+    /// scales the sum back.
     pub fn begins_small(&self, name: &str) -> bool {
         let last = |list: &Vec<Layer>| {
             list.iter().flat_map(Layer::weighted).last().is_some_and(|layer| layer.name() == name)
@@ -216,7 +216,7 @@ impl Layers {
 }
 
 impl Layer {
-    /// Returns its parts that have weights, in order.
+    /// Returns the parts of the layer that have weights, in order.
     pub fn weighted(&self) -> Vec<Weighted<'_>> {
         match self {
             Layer::Conv(conv) => vec![Weighted::Conv(conv)],
@@ -261,7 +261,7 @@ impl Layer {
 }
 
 impl<'a> Weighted<'a> {
-    /// Returns the beginning of its tensors' names.
+    /// Returns the beginning of the names of the layer's tensors.
     pub fn name(&self) -> &'a str {
         match self {
             Weighted::Conv(conv) => &conv.name,
@@ -269,7 +269,7 @@ impl<'a> Weighted<'a> {
         }
     }
 
-    /// Returns the sizes of its weights: `[outputs, inputs, kernel, kernel]` or `[inputs, outputs]`.
+    /// Returns the sizes of the layer's weights: `[outputs, inputs, kernel, kernel]` or `[inputs, outputs]`.
     pub fn sizes(&self) -> Vec<usize> {
         match *self {
             Weighted::Conv(&Conv { inputs, outputs, kernel, .. }) => vec![outputs, inputs, kernel, kernel],
@@ -277,7 +277,7 @@ impl<'a> Weighted<'a> {
         }
     }
 
-    /// Returns the number of its outputs and of its biases.
+    /// Returns the number of the layer's outputs, which is also the number of its biases.
     pub fn outputs(&self) -> usize {
         match self {
             Weighted::Conv(conv) => conv.outputs,
@@ -285,7 +285,7 @@ impl<'a> Weighted<'a> {
         }
     }
 
-    /// Returns its tensors in a file, with their sizes.
+    /// Returns the names of the layer's tensors in a file, with the sizes of the tensors.
     pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let name = self.name();
         let outputs = vec![self.outputs()];

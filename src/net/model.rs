@@ -101,20 +101,21 @@ impl Model {
         Model { parts, layers: self.layers }
     }
 
-    /// Returns the description of its layers.
+    /// Returns the description of the network's layers.
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
 
     /// Maps planes `[n, planes, h, w]` to policy logits `[n, actions]` and value logits `[n, 3]` (win, draw, loss for
-    /// the player to move). Batch norm uses the batch's statistics on an autodiff device, and running ones on others.
+    /// the player to move). Batch norm uses the batch's statistics on an autodiff device, and the running statistics on
+    /// others.
     pub fn forward(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
         let Outputs { policy, wdl, .. } = self.outputs(planes, None);
         (policy, wdl)
     }
 
-    /// Does the forward pass including the logits of the auxiliary heads. In training, convolutions multiply in this
-    /// precision if the CPU has it ([`trains_in`]).
+    /// Computes the forward pass including the logits of the auxiliary heads. In training, convolutions multiply in
+    /// `precision` if the CPU has it ([`trains_in`]).
     pub fn forward_in_training(&self, planes: Tensor<4>, precision: Precision) -> Outputs {
         self.outputs(planes, Some(precision))
     }
@@ -138,7 +139,7 @@ impl Model {
         Outputs { policy, auxiliary, wdl: run(last, hidden).row() }
     }
 
-    /// Returns a copy of its numbers, which later training does not change. `clone` would share the running
+    /// Returns a copy of the network's numbers, which later training does not change. `clone` would share the running
     /// statistics, and a record of the module in training lacks their last update.
     #[expect(clippy::missing_panics_doc, reason = "there are as many numbers as the sizes say")]
     pub fn snapshot(&self) -> Network {

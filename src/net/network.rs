@@ -101,7 +101,7 @@ impl Network {
         &self.layers
     }
 
-    /// Returns its tensors by their names in a file, each with its sizes.
+    /// Returns the network's tensors with their names in a file and their sizes.
     pub fn tensors(&self) -> impl Iterator<Item = (&str, &[usize], &[f32])> {
         self.tensors.iter().map(|(name, (sizes, numbers))| (&**name, &**sizes, &**numbers))
     }
@@ -134,7 +134,9 @@ impl Network {
                     of("conv.weight"),
                     ["gamma", "beta", "running_mean", "running_var"].map(|part| of(&format!("norm.{part}"))),
                 ),
-                _ => Numbers { weight: of("weight").to_vec(), bias: of("bias").to_vec() },
+                Weighted::Conv(Conv { norm: false, .. }) | Weighted::Linear(_) => {
+                    Numbers { weight: of("weight").to_vec(), bias: of("bias").to_vec() }
+                }
             };
             (name.to_string(), numbers)
         };
@@ -165,7 +167,7 @@ impl Network {
     /// Reads a network of this config and shape from a safetensors file, called `place` in errors.
     ///
     /// # Errors
-    /// If the file does not contain exactly the tensors of such a network, with finite numbers.
+    /// If the file does not contain exactly the tensors of a network of this config and shape, with finite numbers.
     pub fn from_safetensors(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<Network> {
         tensors::check(bytes, place, config, shape)?;
         let layers = Layers::new(config, shape);
@@ -182,7 +184,7 @@ impl Network {
     }
 }
 
-/// Returns the layer of a tensor, from its name; for a convolution with batch norm this is `LAYER.norm` or
+/// Returns the name of a tensor without its last part: the layer or, for a convolution with batch norm, `LAYER.norm` or
 /// `LAYER.conv`.
 fn of_layer(tensor: &str) -> &str {
     tensor.rsplit_once('.').map_or("", |(layer, _)| layer)
@@ -211,8 +213,8 @@ fn folded(kernel: &[f32], [gamma, beta, mean, variance]: [&[f32]; 4]) -> Numbers
     Numbers { weight, bias }
 }
 
-/// Rearranges the inputs of a kernel: each is the input of `own` with this number or, for `None`, the input at the
-/// same place of `new`.
+/// Returns a kernel with other inputs: for each element of `inputs`, the input of `own` with this index or, if `None`,
+/// the input at the same place in `new`.
 fn with_inputs(inputs: &[Option<usize>], sizes: &[usize], own: &[f32], new: &[f32]) -> Vec<f32> {
     let area = sizes[2] * sizes[3];
     let of = |kernel: &[f32], all: usize, output: usize, input: usize| {

@@ -1,9 +1,9 @@
-//! Finds the fastest precision for a network on this CPU, and how far its answers are from those of f32.
+//! Finds the fastest precision for a network on this CPU, and measures how far its answers are from those of f32.
 //!
 //! Input: the rules, a network, and how many positions are evaluated together. Output: a [`Trial`] of each precision
-//! that the CPU has, measured on positions of random games within some milliseconds. [`fastest`] picks a precision
-//! other than f32 only if it is faster by a margin and its answers are close ([`Distance::is_small`]). The pick
-//! depends on timing, so whatever must have the same bytes everywhere names its precision.
+//! that the CPU has, measured on positions of random games within a few milliseconds. [`fastest`] picks a precision
+//! other than f32 only if it is faster by a margin and its answers are close ([`Distance::is_small`]). The pick depends
+//! on timing, so anything that must have the same bytes everywhere must name its precision.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -23,10 +23,10 @@ use crate::error::Result;
 use crate::game::Game;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 
-/// The positions on which answers are compared.
+/// The number of positions on which answers are compared.
 const POSITIONS: usize = 32;
-/// The least number of times that each precision is timed, in turn; timing continues until all trials took
-/// [`LONG_ENOUGH`]. The best time counts.
+/// The minimum number of rounds, each of which times every precision once. Rounds continue until together they have
+/// taken [`LONG_ENOUGH`]. The best time of each precision counts.
 const ROUNDS: usize = 5;
 const LONG_ENOUGH: Duration = Duration::from_millis(12);
 /// The largest share of f32's time that another precision may take. The margin is wide because a small gain does not
@@ -40,7 +40,7 @@ pub struct Trial {
     pub precision: Precision,
     /// Time of the forward pass for one position, in seconds.
     pub seconds: f64,
-    /// The distance of its answers from those of f32.
+    /// The distance of the precision's answers from those of f32.
     pub distance: Distance,
 }
 
@@ -58,7 +58,7 @@ impl Distance {
     /// The largest distance at which two forward passes count as the same player.
     pub const MOST: Distance = Distance { policy: 0.02, score: 0.01 };
 
-    /// Returns whether it is at most [`Distance::MOST`].
+    /// Returns whether the distance is at most [`Distance::MOST`].
     pub(crate) fn is_small(self) -> bool {
         self.policy <= Distance::MOST.policy && self.score <= Distance::MOST.score
     }

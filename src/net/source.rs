@@ -26,8 +26,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// Returns an evaluator for one thread. A network's evaluator is behind a cache of `cache` mebibytes, or has no
-    /// cache if that is 0.
+    /// Returns an evaluator for one thread. A network's evaluator is behind a cache of `cache` MiB, or has no cache if
+    /// `cache` is 0.
     pub fn evaluator<G: Game>(&self, game: &G, cache: usize) -> Box<dyn Evaluator<G>> {
         match self {
             Source::Rollout => Box::new(Rollout::new(game.clone())),
@@ -39,7 +39,7 @@ impl Source {
         }
     }
 
-    /// Returns the number of positions that its evaluators [want](Evaluator::batch) in one batch.
+    /// Returns the number of positions that the source's evaluators [want](Evaluator::batch) in one batch.
     pub fn batch(&self) -> usize {
         match self {
             Source::Rollout | Source::Uniform => 1,

@@ -22,8 +22,8 @@ use crate::error::{Error, Result};
 
 /// The size, in bytes, of the header's length at the start of the file.
 pub(crate) const PREFIX: u64 = 8;
-/// The maximum length of a header, in bytes. The largest network needs a tenth of it, or a third in exports of
-/// earlier versions, which say how large its activations become.
+/// The maximum length of a header, in bytes. The header of the largest network takes a tenth of it, or a third in
+/// exports of earlier versions, which also recorded how large the network's activations become.
 pub(crate) const LARGEST_HEADER: u64 = 1 << 22;
 /// The header entry that is not a tensor.
 const METADATA: &str = "__metadata__";
@@ -62,7 +62,7 @@ pub(crate) fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String
     Ok(header.0)
 }
 
-/// A header in which no name occurs twice: readers differ in which of two tensors counts.
+/// A header in which no name occurs twice, because readers differ in which of two tensors with the same name they use.
 struct TensorHeader(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for TensorHeader {
@@ -105,14 +105,14 @@ fn expected(config: &NetConfig, shape: Shape) -> BTreeMap<String, Vec<u64>> {
     tensors.map(|(name, sizes)| (name, sizes.iter().map(|&size| size as u64).collect())).collect()
 }
 
-/// Returns the total size, in bytes, of the tensors of such a network.
+/// Returns the total size, in bytes, of the tensors of a network of these sizes.
 pub(crate) fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
     let numbers = |sizes: &Vec<u64>| sizes.iter().fold(1u64, |product, size| product.saturating_mul(*size));
     let all = expected(config, shape).values().fold(0u64, |sum, sizes| sum.saturating_add(numbers(sizes)));
     all.saturating_mul(size_of::<f32>() as u64)
 }
 
-/// Rejects a file, called `place` in the error, that does not contain such a network.
+/// Rejects a file, called `place` in the error, that does not contain a network of these sizes.
 ///
 /// # Errors
 /// If the file does not contain exactly the tensors of the network.

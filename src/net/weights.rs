@@ -37,8 +37,8 @@ impl Weights {
     }
 
     /// Returns the number of dead channels of the convolutions, and the number of all channels. With batch norm
-    /// folded in, the weights of a dead channel have less than a hundredth of the largest norm in their layer. The
-    /// median cannot serve as the measure, because most of a layer may be dead.
+    /// folded in, the weights of a dead channel have a norm below a hundredth of the largest norm in their layer. The
+    /// median norm cannot serve as the reference, because most of a layer may be dead.
     pub fn dead_channels(&self) -> (usize, usize) {
         let (mut dead, mut all) = (0, 0);
         for layer in self.layers.weighted().filter(|layer| layer.sizes().len() == 4) {

@@ -1,6 +1,6 @@
-//! Converts squares as game files write them to squares of a game's board, and builds positions from stones.
+//! Converts the squares in game files to squares of a game's board, and builds positions from stones.
 //!
-//! Everything follows from what every game shows: its board with its pieces, and the text of its initial position.
+//! Both depend only on what every game provides: its board with its pieces, and the text of its initial position.
 //! Squares are numbered as in [`crate::board`]: rows from the bottom, each from the left.
 
 use super::{Color, Setup};
@@ -8,12 +8,12 @@ use crate::board::{parse_ranks, parse_square, ranks_text, square_text};
 use crate::error::quoted;
 use crate::game::{BoardStyle, Game, Player};
 
-/// Which row of a file is the first row of the board, where the file writes a square as two letters (`hg`).
+/// The row of the board that is row `a` in files that write a square as two letters (`hg`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// The rows count from the top, as in files of programs for Go.
+    /// Rows are counted from the top, as in files of programs for Go.
     Down,
-    /// The rows count from the bottom: some programs begin with the top row, but the game calls that row 1.
+    /// Rows are counted from the bottom, for programs that begin with the top row in games that call that row 1.
     Up,
 }
 
@@ -22,13 +22,13 @@ pub struct WrittenBoard {
     pub height: usize,
     pub width: usize,
     is_hexagonal: bool,
-    /// The letters of both players' pieces: the man's and the king's.
+    /// The letters of each player's pieces: that of the man and that of the king.
     letters: [[Option<char>; 2]; 2],
     /// The letters of all pieces.
     all: String,
     /// The number of pieces in the initial position.
     pieces: usize,
-    /// Whether the first player's pieces begin above the second player's.
+    /// Whether the first player's pieces start above the second player's.
     is_first_above: bool,
 }
 
@@ -65,13 +65,13 @@ impl WrittenBoard {
         }
     }
 
-    /// Returns whether a square written as two letters can be understood in two ways. On a board of hexagons it
-    /// cannot: if the rows are mirrored, neighboring hexagons are no longer neighbors.
+    /// Returns whether a square written as two letters can be understood in two ways. On a board of hexagons it cannot,
+    /// because neighboring hexagons would no longer be neighbors if the rows were mirrored.
     pub fn has_two_ways(&self) -> bool {
         !self.is_hexagonal
     }
 
-    /// Returns the square for two letters (`hg`), of which the first is the column and the second the row.
+    /// Returns the square for two letters (`hg`): the first is the column, the second the row.
     pub fn of_letters(&self, text: &str, rows: Rows) -> Option<usize> {
         let number = |letter: char| match letter {
             'a'..='z' => Some(letter as usize - 'a' as usize),
@@ -87,8 +87,8 @@ impl WrittenBoard {
         Some(row * self.width + column)
     }
 
-    /// Returns the square with this number among the dark squares, from 1. Square 1 is on Black's side, at White's
-    /// left.
+    /// Returns the square with this number among the dark squares, from 1. Square 1 is on Black's side of the board, at
+    /// White's left.
     pub fn of_number(&self, number: usize, black: Player) -> Option<usize> {
         let is_dark = |square: usize| (square / self.width + square % self.width).is_multiple_of(2);
         let from_top = |row: usize| (0..self.width).map(move |column| row * self.width + column);
@@ -163,7 +163,7 @@ impl WrittenBoard {
     }
 }
 
-/// Returns the word that stands for `player` as the side to move in the text of a position: the word after the board.
+/// Returns the word after the board that names `player` as the side to move in the text of a position.
 fn word_of_side<G: Game>(game: &G, player: Player) -> Option<String> {
     let mut state = game.initial();
     for _ in 0..game.max_plies() {

@@ -1,9 +1,9 @@
-//! Games as lines: `F5D6C3D3 33-31`, `b2 a1 c3 a2 first`, `POSITION moves a1 b2`.
+//! Reads games as lines: `F5D6C3D3 33-31`, `b2 a1 c3 a2 first`, `POSITION moves a1 b2`.
 //!
 //! Each line is a game. It begins with a position and the word `moves`, unless the game begins in the usual position.
-//! Its actions follow in the game's own notation, and then possibly the result. Only the rules can tell actions from
-//! results ([`super::playing`]). Empty lines and text after a `#` are ignored. Opening books are also lines, without
-//! results.
+//! The actions follow in the game's own notation, and then the result, if it is given. Only the rules can distinguish
+//! actions from results ([`super::playing`]). Empty lines and text after a `#` are ignored. Opening books are also
+//! lines, without results.
 
 use super::{LONGEST_VALUE, MOST_ACTIONS, Move, Notation, Said, Unread, Winner, Written};
 use crate::replay::ended::Ended;
@@ -17,7 +17,7 @@ pub(crate) struct Line<'a> {
     pub whole: &'a str,
     /// The text of the position before `moves`, if there is one.
     pub start: Option<&'a str>,
-    /// The words after `moves`, or all of them.
+    /// The words after `moves`, or all words if there is no `moves`.
     pub words: Vec<&'a str>,
 }
 
@@ -62,8 +62,8 @@ pub fn games(text: &str) -> impl Iterator<Item = Result<Written, Unread>> + '_ {
     })
 }
 
-/// Returns the result that a word gives, in a game whose players have these names: `first`, `1-0`, `Black`, `33-31`,
-/// `+2`, `B+R`.
+/// Returns the result that a word gives in a game whose players have these names. Examples of results are `first`,
+/// `1-0`, `Black`, `33-31`, `+2`, and `B+R`.
 pub fn result(word: &str, players: [&str; 2]) -> Option<Said> {
     let verdict = |winner| Some(Said { winner, ended: None });
     if let Some(player) = players.iter().position(|name| name.eq_ignore_ascii_case(word)) {

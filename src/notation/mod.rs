@@ -1,8 +1,9 @@
-//! Games that people wrote down: readers of PDN, SGF (with the dialect GGF), and plain lists of actions.
+//! Reads recorded games in PDN, in SGF (with its dialect GGF), and as plain lists of actions.
 //!
-//! Input: the text of a file from anywhere. Output: the [games](Written) in it, [read](fn@read) one after another and
-//! not yet trusted; then, by the rules, [what was played](playing::replay), or [why it is refused](Refused). No
-//! notation knows a game: the meaning of a file's squares follows from the game's board and the texts of its actions.
+//! Input: the text of a file from any source. Output: the [games](Written) in it, which are [read](fn@read) one after
+//! another and not yet trusted. The rules then give [what was played](playing::replay) or [why a game is
+//! refused](Refused). The notations do not know the rules of any game: what a file's squares mean follows from the
+//! game's board and the texts of its actions.
 
 mod board;
 mod lines;
@@ -18,17 +19,18 @@ use crate::replay::ended::Ended;
 pub(crate) use self::lines::Line;
 pub use self::playing::{Reason, Refused, Replayed, played, replay};
 
-/// The most actions in a game, and the most stones set up before it; a text with more is not a game.
+/// The largest number of actions in a game, and of stones that are set up before it. A text with more is not accepted
+/// as a game.
 pub const MOST_ACTIONS: usize = 10_000;
-/// The most bytes in a file of games.
+/// The largest number of bytes in a file of games.
 pub const MOST_BYTES: u64 = 256 << 20;
-/// The most bytes that are kept of one value in a file, such as a position or a result.
+/// The largest number of bytes that are kept of one value in a file, such as a position or a result.
 const LONGEST_VALUE: usize = 4096;
 
 /// A way of writing games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
-    /// Portable Draughts Notation, with the numbers of squares, and PGN, with their names.
+    /// Portable Draughts Notation, which numbers squares, and PGN, which names them.
     Pdn,
     /// The Smart Game Format, and the Generic Game Format of the GGS server, which is written in the same way.
     Sgf,
@@ -135,7 +137,7 @@ pub struct Setup {
     pub stones: Vec<Stone>,
     /// The color to move.
     pub to_move: Option<Color>,
-    /// Whether the board is otherwise empty.
+    /// Whether the stones are the whole position, on an otherwise empty board.
     pub is_whole: bool,
 }
 

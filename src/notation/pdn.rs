@@ -1,5 +1,6 @@
-//! Portable Draughts Notation: tags in brackets, then actions with the numbers of squares, `1. 11-15 23-18 2. 8-11`.
-//! With the names of squares instead, this is PGN for games of stones, `1. F5 D6`.
+//! Reads Portable Draughts Notation: tags in brackets, then actions with the numbers of squares, as in `1. 11-15 23-18
+//! 2. 8-11`. With names of squares instead of numbers, as in `1. F5 D6`, this is PGN for games in which stones are
+//! placed.
 //!
 //! Comments, variations, marks (`$1`, `!`), and clocks are ignored. A result ends a game; in files without results,
 //! the next game begins with its tags.
@@ -13,7 +14,7 @@ use crate::replay::ended::Ended;
 
 /// The characters between the squares of an action.
 pub const SEPARATORS: [char; 4] = ['-', 'x', 'X', ':'];
-/// The characters after an action that judge it.
+/// The characters after an action that comment on it.
 const MARKS: [char; 4] = ['!', '?', '*', '+'];
 
 /// The games of a text.
@@ -30,7 +31,7 @@ struct PdnGame {
     ended: Option<Ended>,
     fault: Option<Unread>,
     is_empty: bool,
-    /// Whether the last action continues after a space: `5x 14`.
+    /// Whether the last action continues after a space, as in `5x 14`.
     is_open: bool,
 }
 
@@ -172,7 +173,7 @@ impl PdnGame {
 
     /// Takes a word among the actions; returns true if it is the result, which ends the game.
     fn word(&mut self, word: &str) -> Result<bool, String> {
-        // a mark for the previous action, which may be separated from it
+        // a mark for the previous action, from which it may be separated by a space
         if word.chars().all(|letter| MARKS.contains(&letter)) && word != "*" {
             return Ok(false);
         }
@@ -181,7 +182,7 @@ impl PdnGame {
             self.written.said = result(word);
             return Ok(true);
         }
-        // `12.`, `12...`, and the same followed by the action
+        // `12.` or `12...`, which the action may follow without a space
         let number = word.trim_start_matches(|letter: char| letter.is_ascii_digit());
         let word = if number.starts_with('.') && number.len() < word.len() {
             number.trim_start_matches('.')
@@ -220,21 +221,21 @@ impl PdnGame {
         if let Some(fault) = self.fault {
             return Some(Err(fault));
         }
-        // programs fill in the tag; the word after the actions may only mark their end
+        // the tag takes precedence, since programs fill it in, while the word after the actions may only mark their end
         let result = self.tagged.or(self.written.said);
         self.written.said = result.map(|result| Said { ended: result.ended.or(self.ended), ..result });
         Some(Ok(self.written))
     }
 }
 
-/// Returns whether a word is a square: `23`, or `c3`; in PGN for games of stones also `C3`.
+/// Returns whether a word is a square: `23`, `c3`, or, in PGN for games in which stones are placed, `C3`.
 fn is_square(text: &str) -> bool {
     let digits = text.strip_prefix(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text);
     !digits.is_empty() && digits.len() <= 3 && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// Parses a result. `1-0` is a win of the player who acts first, as written by programs for games in which that is
-/// Black (CheckerBoard).
+/// Parses a result. `1-0` is a win for the player who acts first, even in games in which that is Black, as programs
+/// such as CheckerBoard write it.
 pub fn result(text: &str) -> Option<Said> {
     let winner = match text.trim() {
         "1-0" | "2-0" => Winner::First,

@@ -1,8 +1,8 @@
 //! Plays a written game by the rules.
 //!
-//! Input: a [`Written`] game. Output: what was played, action by action of the game, or the [reason](Refused) why it
-//! is not a game of these rules. One action in a file can be several actions of the game (a chain of jumps); a pass
-//! that the rules force need not be written.
+//! Input: a [`Written`] game. Output: what was played, as actions of the game, or the [reason](Refused) why it is not a
+//! game of these rules. One action in a file, such as a chain of jumps, can be several actions of the game. A pass that
+//! the rules force need not be written.
 
 use super::board::{Rows, WrittenBoard, name_of, squares_in};
 use super::lines;
@@ -14,7 +14,7 @@ use crate::replay::ended::Ended;
 use crate::replay::played::Played;
 use crate::session::{Session, meant};
 
-/// The most positions that are examined to find the game's actions for one action in a file.
+/// The largest number of positions that are examined to find the game's actions for one action in a file.
 const MOST_POSITIONS: usize = 10_000;
 
 /// The kind of reason why a game is refused.
@@ -108,7 +108,7 @@ pub fn replay<G: Game>(game: &G, written: &Written) -> Result<Replayed<G>, Refus
     }
 }
 
-/// Plays a written game up to its end, and returns what a record of it needs.
+/// Plays a written game to its end, and returns what a record of it needs.
 ///
 /// # Errors
 /// If it is not a game of these rules, or has no result.
@@ -232,8 +232,8 @@ impl<'a, G: Game> Playing<'a, G> {
         Ok(Replayed { session: self.session, said: self.said })
     }
 
-    /// Returns whether the written actions have ended, except for a resignation or, in a list, the result, which is
-    /// taken.
+    /// Returns whether no more actions follow. A resignation or, in a list of actions, a result may still follow; it is
+    /// stored.
     fn is_end(&mut self, written: &Move, rest: &[Move]) -> bool {
         let text = written.text.to_lowercase();
         let given_up = match text.as_str() {
@@ -249,7 +249,7 @@ impl<'a, G: Game> Playing<'a, G> {
                 self.said.get_or_insert((Outcome::Win(by.other()), given_up));
                 return true;
             }
-            // a list that also names the winner, who need not be the player who was to move
+            // a list that also names the winner; the loser need not be the player who was to move
             (Some(_), [word]) if self.written.notation == Notation::Lines => {
                 let verdict = result(word);
                 self.said = verdict.map(|verdict| self.outcome_of(Said { ended: given_up, ..verdict }));
@@ -262,7 +262,8 @@ impl<'a, G: Game> Playing<'a, G> {
         }
         let verdict = result(written);
         let ended = rest.first().map(|word| lines::ended(&word.text));
-        // a word that is an action is not a result: in a game with numbers for actions, `1` is both
+        // a word that is a legal action is not taken as a result: in a game whose actions are numbers, `1` could be
+        // either
         let is_action = || !self.session.is_over() && self.find(&written.text).is_ok();
         match (verdict, ended) {
             (Some(verdict), None | Some(Some(_))) if !is_action() => {
@@ -275,7 +276,8 @@ impl<'a, G: Game> Playing<'a, G> {
         }
     }
 
-    /// Refuses an action by the player who is not to move, unless the player to move can only pass.
+    /// Refuses an action by the player who is not to move, unless the player to move can only pass; that pass is
+    /// played.
     fn check_turn(&mut self, written: &Move, ply: Option<usize>) -> Result<(), Refused> {
         let Some(color) = written.by else { return Ok(()) };
         let is_turn = |this: &Self| this.player(color) == this.to_move();
@@ -287,7 +289,7 @@ impl<'a, G: Game> Playing<'a, G> {
         refused(Reason::Illegal, ply, format!("{name} acts, but it is {turn}'s turn"))
     }
 
-    /// Plays a pass, if that is the only action, and returns whether it did.
+    /// Plays a pass if that is the only legal action, and returns whether it did.
     fn passes(&mut self) -> bool {
         let (game, state) = (self.session.game(), self.session.state());
         let legal = game.legal(state);
@@ -376,7 +378,7 @@ impl<'a, G: Game> Playing<'a, G> {
                 ends.push((actions, end));
             }
         }
-        // if the whole path was written, only that path is meant
+        // if the whole path is written, only that path is meant
         let is_whole = |actions: &Vec<Action>| actions.len() + 1 == path.len();
         match ends.iter().filter(|(actions, _)| is_whole(actions)).count() {
             1 => ends.retain(|(actions, _)| is_whole(actions)),
@@ -399,8 +401,7 @@ impl<'a, G: Game> Playing<'a, G> {
     }
 }
 
-/// Returns the player whom a file calls Black: the one with this name, otherwise the player who begins, whatever the
-/// color.
+/// Returns the player whom a file calls Black: the player with this name or, if there is none, the player who begins.
 fn black<G: Game>(game: &G, written: &Written) -> Player {
     let index_of =
         |name: &str| game.about().player_names().iter().position(|player| player.eq_ignore_ascii_case(name));
@@ -418,15 +419,15 @@ fn black<G: Game>(game: &G, written: &Written) -> Player {
     }
 }
 
-/// Returns whether a swap is one of seats, after which the same color acts again: nothing changes on the board, and
-/// the colors in the file stay right.
+/// Returns whether a swap only exchanges seats, which shows when the same color acts again: then nothing changes on the
+/// board, and the colors in the file stay right.
 fn is_change_of_seats(written: &Move, next: Option<&Move>) -> bool {
     let is_swap = written.text.to_ascii_lowercase().starts_with("swap");
     is_swap && written.by.is_some() && next.is_some_and(|next| next.by == written.by)
 }
 
-/// Returns the actions that a word stands for: one, or several without spaces between them (`F5D6C3`), in which a
-/// pass that the rules force need not be written.
+/// Returns the actions that a word stands for: one action, or several without spaces between them (`F5D6C3`). A pass
+/// that the rules force need not be written.
 pub fn actions_of<G: Game>(game: &G, state: &G::State, word: &str) -> Option<Vec<Action>> {
     if let Some(action) = meant(game, state, word) {
         return Some(vec![action]);
@@ -454,8 +455,8 @@ pub fn actions_of<G: Game>(game: &G, state: &G::State, word: &str) -> Option<Vec
     Some(actions)
 }
 
-/// Returns all that a player can do in one turn with one piece, action by action, along the squares of `path`: from
-/// the first to the last, over the others in order. Each comes with the position after it.
+/// Returns all sequences of actions by which a player can, in one turn, move a piece from the first square of `path` to
+/// the last, over the others in order. Each comes with the position after it.
 fn chains<G: Game>(
     game: &G,
     state: &G::State,
@@ -464,7 +465,7 @@ fn chains<G: Game>(
 ) -> Vec<(Vec<Action>, G::State)> {
     let player = game.to_move(state);
     let mut found = Vec::new();
-    // positions on the way, each with the actions so far, the square of the piece, and the number of path squares
+    // positions along the path, each with the actions so far, the square of the piece, and the number of path squares
     // reached
     let mut open = vec![(state.clone(), Vec::new(), path[0], 1)];
     let mut positions = 0;
@@ -473,7 +474,7 @@ fn chains<G: Game>(
         if positions > MOST_POSITIONS {
             break;
         }
-        // in reverse, so that they come off the stack in order
+        // in reverse, so the actions come off the stack in order
         for action in game.legal(&state).into_iter().rev() {
             let squares = squares_in(&game.action_text(&state, action), board);
             let &[from, .., to] = &squares[..] else { continue };

@@ -1,4 +1,4 @@
-//! A scanner of a text: characters one by one, and the current line.
+//! Scans a text character by character, and keeps track of the current line.
 
 /// A text that is read from beginning to end.
 pub struct Scan<'a> {
@@ -39,7 +39,7 @@ impl<'a> Scan<'a> {
         self.while_next(char::is_whitespace);
     }
 
-    /// Takes the characters before the first one that is not `wanted`.
+    /// Takes all characters up to the first one that is not `wanted`.
     pub fn while_next(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let start = self.at;
         while self.peek().is_some_and(&wanted) {

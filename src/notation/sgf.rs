@@ -1,8 +1,8 @@
-//! The Smart Game Format (FF[1] to FF[4]), and GGF: trees of nodes with properties, `(;SZ[11];B[a3];W[f6])`.
+//! Reads the Smart Game Format (FF[1] to FF[4]) and GGF: trees of nodes with properties, `(;SZ[11];B[a3];W[f6])`.
 //!
-//! Only the main line is read: from each node, the first one that follows it. Only the properties that describe the
-//! game are read: B and W; AB, AW, AE, and PL before the first action; SZ and RE; in GGF, TY and BO. Nothing is
-//! nested in memory.
+//! Only the main line is read, which continues from each node with the first node that follows it. Only the properties
+//! that describe the game are read: B and W; AB, AW, AE, and PL before the first action; SZ and RE; in GGF, TY and BO.
+//! Nested variations take no memory.
 
 use super::scan::Scan;
 use super::{
@@ -34,7 +34,8 @@ impl<'a> Games<'a> {
     /// Reads a game after its first bracket.
     fn game(&mut self) -> Result<Written, Unread> {
         let mut game = SgfGame { written: Written::new(Notation::Sgf, self.scan.line), fault: None };
-        // the number of open brackets, and whether none has been closed yet: after that, nothing is in the main line
+        // the number of open brackets, and whether no bracket has been closed yet; nothing after the first closed
+        // bracket is in the main line
         let (mut depth, mut is_main) = (1_usize, true);
         loop {
             self.scan.skip_space();
@@ -94,7 +95,7 @@ impl<'a> Games<'a> {
         while let Some(next) = self.scan.next() {
             let kept = match next {
                 ']' => break,
-                // a line end after a backslash does not count
+                // a line end after a backslash is ignored
                 '\\' => match self.scan.next() {
                     Some('\r') => {
                         self.scan.takes('\n');
@@ -218,8 +219,8 @@ fn board(written: &mut Written, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Parses a result: `B+R`, `W+Time`, `B+12`, `Draw`, `0`; in GGF, black's lead: `-12.0`, `+64.0:r`. Returns `None` if
-/// the text gives no result, or states that there is none (`?`, `Void`).
+/// Parses a result: `B+R`, `W+Time`, `B+12`, `Draw`, `0`, or, in GGF, Black's lead: `-12.0`, `+64.0:r`. Returns `None`
+/// if the text gives no result or states that there is none (`?`, `Void`).
 pub fn result(value: &str) -> Option<Said> {
     let value = value.trim().to_lowercase();
     if let Some((winner, how)) = value.split_once('+').filter(|(winner, _)| !winner.is_empty()) {

@@ -47,9 +47,9 @@ impl Agents {
             AgentSpec::Trained(path, ..) => Some(path.clone()),
             _ => None,
         };
-        // taken before loading, so that files that change in the meantime are loaded again the next time
+        // determined before loading, so that files that change in the meantime are loaded again the next time
         let network = match spec {
-            // a program carries one for each game
+            // the network of a shipped agent never changes, and a program carries one for each game
             AgentSpec::Shipped(..) | AgentSpec::Level(_) => Some(SHIPPED.into()),
             _ => path.as_deref().map(network_at).transpose()?,
         };

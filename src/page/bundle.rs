@@ -1,4 +1,4 @@
-//! The scripts of a page as one script, because a page that is opened from disk cannot load modules.
+//! Combines the scripts of a page into one, because a page that is opened from disk cannot load modules.
 //!
 //! Input: scripts by name, each a module in the style of this page: imports of names from other scripts at the top,
 //! `export` before declarations. Output: one script in which each module is a function that returns its exports,

@@ -103,7 +103,7 @@ impl Engine {
         let agents = BTreeMap::from([(contents.game, own.into_iter().chain(plain(is_small)).collect())]);
         let program = Program::current();
         let mut game = described(&rules, RulesOrigin::Program);
-        // the file plays one set of rules
+        // the file plays only one set of rules
         game.options.clear();
         let offer = Offer {
             program: format!("{} {}", program.title(), program.version),
@@ -140,7 +140,7 @@ impl Engine {
         }
     }
 
-    /// Checks that the game is the one of the file; the game's options may be left out.
+    /// Checks that the game is the one in the file; the game's options may be left out.
     fn expect(&self, place: &mut PlayedGame) -> Result<()> {
         let identity = &self.table.opened().identity;
         if place.game != identity.id {

@@ -1,4 +1,4 @@
-//! Recorded games as the page reads them: saved games, records of self-play, and files of matches.
+//! Reads recorded games for the page: saved games, records of self-play, and files of matches.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -96,7 +96,7 @@ pub(crate) fn read(text: &str) -> Result<Vec<Loaded>> {
 }
 
 fn of_match(first: &str, text: &str) -> Result<Vec<Loaded>> {
-    let wrong = |line: usize| Error::Data(format!("line {line} of the file is not one of a match"));
+    let wrong = |line: usize| Error::Data(format!("line {line} of the file is not a line of a match"));
     let FileHead { game, agents } = serde_json::from_str(first).map_err(|_| wrong(1))?;
     // an agent's identity continues with the hash of its weights
     let name = |agent: &String| {
@@ -176,7 +176,7 @@ mod tests {
         let game = r#"{"actions":["b2"],"score":1.0}"#;
         let many = vec![game; 150_000].join(",");
         let error = read(&format!("{}\n{{\"pair\":0,\"games\":[{many}]}}\n", header("A"))).err().unwrap();
-        assert_eq!(error.to_string(), "line 2 of the file is not one of a match");
+        assert_eq!(error.to_string(), "line 2 of the file is not a line of a match");
         let pairs: String =
             (0..MOST).map(|pair| format!("{{\"pair\":{pair},\"games\":[{game},{game}]}}\n")).collect();
         let long = "A".repeat(4000);

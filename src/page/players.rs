@@ -1,4 +1,4 @@
-//! The agents of the program that a page can name by keys. Agents in folders belong to `web::keys`.
+//! The program's own agents, which a page names by keys. For agents in folders, see `web::keys`.
 
 use serde::Serialize;
 

@@ -1,8 +1,8 @@
-//! How long to think: from a game's clock to the budget for one action.
+//! Decides how long to think: turns a game's clock into the budget for one action.
 //!
-//! The share of an action is the time left, divided by the number of actions that the player still expects to take,
-//! plus most of the increment. A search whose result is in doubt may take a multiple of its share, but never more
-//! than a fixed fraction of the time left, so the clock shrinks but does not run out, however long the game is.
+//! The share of an action is the time left divided by the number of actions that the player still expects to take, plus
+//! most of the increment. A search whose result is in doubt may take a multiple of its share, but never more than a
+//! fixed fraction of the time left, so the clock shrinks but does not run out, however long the game is.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 const INCREMENT_SPENT: f64 = 0.8;
 /// The largest number of shares that a search whose result is in doubt may take.
 const DOUBT: f64 = 2.5;
-/// The largest fractions of the time left that any action may take, and that the last action of a period may take.
+/// The largest fractions of the time left that an action may take: any action, and the last action of a period.
 const MOST_OF_LEFT: f64 = 0.3;
 const MOST_OF_LAST: f64 = 0.9;
 /// The reserve for delays on a busy machine, at most half of the time left. With less time left than this, actions
@@ -45,13 +45,12 @@ pub struct TimeBudget {
 
 impl Clock {
     /// Returns the budget of an action if the player expects `ahead` more actions, including this one. It is zero if
-    /// the clock has no time to spare; then the first action found is played.
+    /// the clock has no time to spare; in this case the first action found is played.
     pub fn budget(&self, ahead: f64) -> TimeBudget {
         let usable =
             self.left.saturating_sub(self.overhead.saturating_add(SAFETY.min(self.left / 2))).as_secs_f64();
         let (increment, overhead) = (self.increment.as_secs_f64(), self.overhead.as_secs_f64());
-        // the part of each future action's overhead that its increment does not cover is set aside; the rest is
-        // shared out
+        // set aside the part of each future action's overhead that its increment does not cover, and share out the rest
         let (gain, cost) = ((increment - overhead).max(0.0), (overhead - increment).max(0.0));
         let ahead = ahead.max(FEWEST_AHEAD);
         let (ahead, free) = match self.to_go {
@@ -84,7 +83,7 @@ mod tests {
     }
 
     proptest! {
-        /// For every clock, no action takes all of the time left, even if every action spends the maximum.
+        /// With every clock, no action takes all of the time left, even if every action spends the maximum.
         #[test]
         fn the_clock_never_runs_out(left in 1u64..600_000, increment in 0u64..5_000, ahead in 1.0f64..200.0) {
             let overhead = ms(10);
@@ -96,8 +95,8 @@ mod tests {
             }
         }
 
-        /// The time lost outside the search does not use up the clock either: never if the increment covers it,
-        /// otherwise not within the expected number of actions.
+        /// The time lost outside the search does not use up the clock, either: never if the increment covers it, and
+        /// not within the expected number of actions if it does not.
         #[test]
         fn the_overhead_is_paid_for(left in 1_000u64..600_000, increment in 0u64..5_000, ahead in 1u64..200) {
             let overhead = ms(10);

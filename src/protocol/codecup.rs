@@ -1,10 +1,10 @@
-//! The dialogue of the CodeCup 2003 jury (rules/caissa.md): one process for each game, one line for each action.
+//! The protocol of the CodeCup 2003 jury (rules/caissa.md): one process for each game, one line for each action.
 //!
-//! `start` orders the program to play first. Any other first line is the first player's action. `end` ends the
-//! program. The juries of later years write `Start` and `Quit`, so `quit` means the same as `end`, and case does not
-//! matter. The rules of other games fit as well: a player who moves several times in a row prints, or receives,
-//! several lines. The jury's input is always valid; an invalid line has no effect and is reported on the stream for
-//! people.
+//! `start` orders the program to play first. Any other first line is the first player's action. `end` ends the program.
+//! The juries of later years write `Start` and `Quit`, so `quit` means the same as `end`, and case does not matter. The
+//! protocol also works for games in which a player moves several times in a row: the program prints, or receives, one
+//! line for each action. The jury's input is always valid; an invalid line has no effect and is reported on the stream
+//! for people.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub struct Codecup {
     side: Option<Player>,
     /// The thinking time left in the whole game.
     left: Option<Duration>,
-    /// Whether `end` was received; then nothing more is sent.
+    /// Whether `end` was received, after which nothing more is sent.
     over: bool,
     /// The memory for the tree, in bytes.
     memory: usize,

@@ -1,8 +1,8 @@
-//! A conversation: lines in from any reader, a thread that searches, and lines out to any writer.
+//! Runs a conversation: reads lines from any reader, searches on a thread, and writes lines to any writer.
 //!
-//! There are three threads: one reads, one searches, and the caller's thread handles the events of both in order and
-//! alone writes. Memory is limited: a line has a maximum length, and the reader pauses while too many lines are
-//! waiting.
+//! There are three threads: one reads, one searches, and the caller's thread handles the events of both in order. Only
+//! the caller's thread writes. Memory is limited: a line has a maximum length, and the reader pauses while too many
+//! lines are waiting.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
@@ -18,9 +18,11 @@ use crate::error::{Error, Result};
 use crate::game::Action;
 use crate::storage::text;
 
-/// A longer line is refused; the limit is many times the length of the longest legal game.
+/// The maximum length of a line; longer lines are refused. The limit is many times the length of the longest legal
+/// game.
 const LONGEST_LINE: usize = 1 << 20;
-/// The most bytes of lines that have been read but not handled yet; the reader pauses while there are more.
+/// The largest number of bytes in lines that have been read but not yet handled. The reader pauses while there are
+/// more.
 const MOST_WAITING: usize = 4 << 20;
 /// The largest number of events on their way to the driver.
 const EVENTS: usize = 8;
@@ -43,7 +45,7 @@ enum Signal {
 #[derive(Debug)]
 enum InputLine {
     Line(String),
-    /// A line that cannot be read, and the reason.
+    /// The reason why a line cannot be read.
     Refused(String),
 }
 
@@ -117,11 +119,12 @@ pub fn converse(
     let backlog = Arc::new(Backlog::default());
     interrupter(Interrupter(events.clone()));
     thread::scope(|scope| {
-        // moved in here, so that a panic drops it: the searching thread may be waiting for room among the events
+        // moved in here so that a panic drops it: the searching thread may be waiting for room among the events
         let incoming = incoming;
         let _stops = StopsAtEnd(stop.clone());
         let (to_driver, room) = (events.clone(), backlog.clone());
-        // not in the scope, which would wait for this thread: it may wait for a line that never comes
+        // spawned outside the scope, which would wait for this thread, while the thread may wait for a line that never
+        // comes
         let reading: Box<dyn FnOnce() + Send> = Box::new(move || read(&mut *input(), &to_driver, &room));
         thread::spawn(reading);
         let flag = stop.clone();
@@ -149,7 +152,7 @@ pub fn converse(
     })
 }
 
-/// Stops a search in progress when the conversation ends, even by a panic, so that the searching thread ends, too.
+/// Stops a search in progress when the conversation ends, even by a panic, so the searching thread ends, too.
 struct StopsAtEnd(Arc<AtomicBool>);
 
 impl Drop for StopsAtEnd {
@@ -169,9 +172,10 @@ struct Responder<'a> {
     backlog: Arc<Backlog>,
     busy: Option<Busy>,
     waiting: VecDeque<InputLine>,
-    /// The number of lines that were waiting when the last `stop` came, which also applies to their searches.
+    /// The number of waiting lines that came before the last `stop`, which applies to their searches, too.
     stopped: usize,
-    /// Whether no more lines are handled. Ordered searches are finished, until the deadline if there is one.
+    /// Whether no more lines are handled. Ordered searches are still finished, but not after the deadline, if there is
+    /// one.
     ended: bool,
     deadline: Option<Instant>,
     /// Whether the conversation was interrupted, in which case an ordered search is stopped at once.
@@ -251,7 +255,7 @@ impl Responder<'_> {
             return Ok(());
         }
         self.waiting.push_back(line);
-        // the lines before it are known to wait, so only this one is checked
+        // the lines before this one are known to be waiting, so only this one is checked
         if self.may_be_handled(self.waiting.len() - 1) {
             self.handle_waiting()
         } else {
@@ -300,7 +304,7 @@ impl Responder<'_> {
         }
     }
 
-    /// Stops the current search and those that wait; each is still answered.
+    /// Stops the current search and the searches of waiting lines. Each search is still answered.
     fn stop_all(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.stopped = self.waiting.len();
@@ -313,8 +317,8 @@ impl Responder<'_> {
         }
     }
 
-    /// Writes the lines of a reply and carries out its order. The reply is to the line at `place` among those that
-    /// waited. If `stopped`, its search was stopped before it began.
+    /// Writes the lines of a reply and carries out its order. The line that it answers was at `place` among the waiting
+    /// lines. If `stopped`, the search was stopped before it began.
     fn carry_out(&mut self, reply: Reply, place: usize, stopped: bool) -> Result<()> {
         self.say(&reply.lines)?;
         if let Some(aside) = reply.aside {
@@ -345,7 +349,7 @@ impl Responder<'_> {
 
     fn order(&mut self, work: ThreadOrder, busy: Busy) {
         self.busy = Some(busy);
-        // if the thread has ended, it has reported that itself
+        // if the searching thread has ended, it has already reported that
         if let Some(to_search) = &self.work {
             let _ = to_search.send(work);
         }

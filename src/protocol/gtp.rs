@@ -1,16 +1,16 @@
 //! GTP 2, the Go Text Protocol (G. Farnebäck, draft 2), for games other than Go.
 //!
 //! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in uppercase or lowercase. The colors are
-//! `black` and `white`, or `b` and `w`: the players of these names, otherwise the first and the second player, as in
-//! Go. The names of the game's players and their first letters are also valid. If the first command with a color does
-//! not name the color of the player who begins, the two names are exchanged until the board is cleared, because match
-//! runners begin with black in every game. In a game that only places stones, stones may come in any order instead.
-//! GTP's rules about handicaps, komi, and stones do not apply. `boardsize` accepts the size of the game's board, and
-//! other sizes if the game and the agent [have them](Gtp::with_boards).
+//! `black` and `white`, or `b` and `w`. They mean the players with these names or, if there are none, the first and the
+//! second player, as in Go. The names of the game's players and their first letters are also valid. If the first
+//! command with a color does not name the color of the player who begins, the two names are exchanged until the board
+//! is cleared, because match runners begin with black in every game. In a game that only places stones, stones of both
+//! colors may instead come in any order. GTP's rules about handicaps, komi, and stones do not apply. `boardsize`
+//! accepts the size of the game's board, and other sizes if the game and the agent [support them](Gtp::with_boards).
 //!
-//! Match runners do not know when a game is over. When it is, `genmove` answers as in Go: `resign` for the loser, and
-//! `pass` for the winner, or for both players after a draw. `undo` first takes back the passes that were played after
-//! the end. The score is `B+1`, `W+1`, or `0`.
+//! Match runners do not know when a game is over. After its end, `genmove` answers as in Go: `resign` for the loser and
+//! `pass` for the winner, or `pass` for both players after a draw. `undo` first takes back the passes that were played
+//! after the end. The score is `B+1`, `W+1`, or `0`.
 
 mod analysis;
 mod turn;
@@ -64,7 +64,7 @@ struct Asked {
     number: String,
     /// Whether the action is played.
     plays: bool,
-    /// How the search is reported, if it is; the answer to the command has then begun.
+    /// How the search is reported, if at all. If it is reported, the answer to the command has already begun.
     analysis: Option<AnalysisManner>,
 }
 
@@ -75,16 +75,17 @@ pub struct Gtp {
     /// The number of passes played since the game was over.
     passes: usize,
     memory: usize,
-    /// The main time of the game, the time of an extra period, and the number of its stones, once they are set.
+    /// The main time of the game, the time of an extra period, and the number of stones in such a period, once they are
+    /// set.
     settings: Option<(Duration, Duration, usize)>,
-    /// For black and for white: the time left, and the number of actions to play in it (0: all).
+    /// For black and for white, the time left and the number of actions to play in it (0 for all).
     clocks: [(Duration, usize); 2],
     /// The command that the current search will answer.
     asked: Option<Asked>,
     fresh: bool,
     /// Whether black and white are exchanged in this game.
     exchanged: bool,
-    /// The games as they were before a stone out of turn, from which `session` then continues.
+    /// The games before each stone out of turn. `session` contains only what follows the last such change of turn.
     before: Vec<Session<AnyGame>>,
     boards: Option<Boards>,
     /// The game on another board, until a search receives it.
@@ -200,7 +201,7 @@ impl Gtp {
         let mut record = first
             .ok_or_else(|| failure(&"it contains no game"))?
             .map_err(|unread| failure(&format!("line {}: {}", unread.line, unread.what)))?;
-        // the color that acts first, or that would act first
+        // the color that acts first or, in a game without actions, would act first
         let by = record.moves.first().and_then(|action| action.by).or(record.setup.to_move);
         if let Some(number) = number {
             record.moves.truncate(number.saturating_sub(1));
@@ -228,7 +229,7 @@ impl Gtp {
             (false, true) => Some(Player::Second),
             _ => None,
         };
-        // this comes first: a runner's `b` and `w` are the two players, even if one of them is called Blue or B
+        // tested first, because a runner's `b` and `w` are the two players even if one of them is called Blue or B
         let as_in_go = || match color.to_ascii_lowercase().as_str() {
             "black" | "b" => Some(self.black()),
             "white" | "w" => Some(self.black().other()),
@@ -252,8 +253,8 @@ impl Gtp {
         usize::from(player != self.black())
     }
 
-    /// Returns the game in which this color is to move: `None` if that is true of the current one, otherwise the
-    /// [same stones](turn::with_turn) with the other player to move.
+    /// Returns the game in which this color is to move: `None` if it is to move in the current game, or else a game
+    /// with the [same stones](turn::with_turn) and the other player to move.
     fn turn_of(&mut self, color: &str, is_stone: bool) -> Result<Option<Session<AnyGame>>, String> {
         let player = self.player(color)?;
         if self.session.is_over() {
@@ -266,7 +267,8 @@ impl Gtp {
         }
         let is_of_go = ["b", "w", "black", "white"].contains(&color.to_ascii_lowercase().as_str());
         let begins = self.session.actions().is_empty() && self.before.is_empty() && *state == game.initial();
-        // stones before the first action may set up a position, in which the colors have their own goals
+        // stones before the first action may set up a position; then the colors cannot be exchanged, because each has
+        // its own goal
         let places = turn::can_set_up(game);
         let is_named =
             |name: &str| game.about().player_names().iter().any(|player| player.eq_ignore_ascii_case(name));
@@ -291,7 +293,7 @@ impl Gtp {
             self.passes += 1;
             return Ok(String::new());
         }
-        // the name that programs for Hex use
+        // programs for Hex use the name `swap-pieces`
         let text = if text.eq_ignore_ascii_case("swap-pieces") { "swap" } else { text };
         let Some(mut other) = self.turn_of(color, true)? else {
             return if self.session.play_text(text).is_ok() {
@@ -313,7 +315,7 @@ impl Gtp {
         match self.passes.checked_sub(1) {
             Some(fewer) => self.passes = fewer,
             None if self.session.undo() => {
-                // the turn may have been changed for this action only
+                // the turn may have been changed only for this action
                 if self.session.actions().is_empty()
                     && let Some(before) = self.before.pop()
                 {
@@ -336,7 +338,7 @@ impl Gtp {
         rows.chain([format!("   {}", columns.trim_end())]).chain(note).collect::<Vec<_>>().join("\n")
     }
 
-    /// Answers with the score, which names the winner, as in Go.
+    /// Answers with the score, which names the winner as in Go.
     fn final_score(&self) -> GtpAnswer {
         match self.session.game().outcome(self.session.state()) {
             None => Err("cannot score: the game is not over".into()),
@@ -426,8 +428,8 @@ impl Gtp {
         Ok(Reply::new(first_line, Order::Search(task)))
     }
 
-    /// Returns the clock for one action. During the main time, the time per action in the following period counts as
-    /// an increment; the last moments of the main time count as part of that period.
+    /// Returns the clock for one action. During the main time, the time per action in the following period counts as an
+    /// increment. When little main time is left, it counts as part of that period.
     fn clock(&self, player: Player) -> Option<Clock> {
         let (_, extra, stones) = self.settings?;
         let (left, to_go) = self.clocks[self.clock_of(player)];
@@ -538,7 +540,7 @@ fn reply(number: &str, answer: GtpAnswer) -> Reply {
     Reply::new(answered(number, answer), Order::Nothing)
 }
 
-/// Returns the lines of an answer, of which the last is empty.
+/// Returns the lines of an answer. The last line is empty.
 fn answered(number: &str, answer: GtpAnswer) -> Vec<String> {
     let (sign, text) = match answer {
         Ok(text) => ('=', text),
@@ -551,7 +553,7 @@ fn answered(number: &str, answer: GtpAnswer) -> Vec<String> {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "syntax error")?;
-    // a clock that has run out is at zero; NaN and infinity are not times
+    // a negative time means that the clock has run out; NaN and infinity are not times
     let seconds = if seconds < 0.0 { 0.0 } else { seconds };
     Duration::try_from_secs_f64(seconds).map_err(|_| "syntax error".into())
 }

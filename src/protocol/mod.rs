@@ -1,8 +1,8 @@
-//! How other programs talk to an agent: one line comes in, and lines and at most one order go out.
+//! The protocols by which other programs talk to an agent: one line comes in, and lines and at most one order go out.
 //!
 //! A [`Protocol`] is a pure state machine: it reads no stream, starts no thread, and knows no clock except the times
-//! that it receives. It orders a search as a [`thinker::Task`]; [`conversation`] drives the protocol on any reader
-//! and writer, gives the task to a [`thinker::Thinker`], and returns the result to the protocol. [`ugi`] is for match
+//! that it receives. It orders a search as a [`thinker::Task`]. [`conversation`] drives the protocol on any reader and
+//! writer, gives the task to a [`thinker::Thinker`], and returns the result to the protocol. [`ugi`] is for match
 //! runners, [`codecup`] for the jury of that contest, and [`gtp`] for programs from the world of Go.
 
 pub mod clock;
@@ -38,7 +38,7 @@ pub enum Order {
     Follow(Task),
     /// End the current search now.
     Stop,
-    /// End the conversation. Searches ordered earlier may take this much longer; then they are stopped.
+    /// End the conversation. Searches that were ordered earlier may continue for this long before they are stopped.
     Quit(Duration),
 }
 

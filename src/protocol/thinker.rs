@@ -27,7 +27,7 @@ pub const DEFAULT_HASH: usize = 256;
 pub const DEFAULT_MEMORY: usize = DEFAULT_HASH << 20;
 /// `depth N` ends after this many simulations per ply even if no line is that long.
 const SIMULATIONS_PER_DEPTH: usize = 1_000;
-/// The number of visits of a root at which a search ends.
+/// The number of visits to the root at which a search ends.
 const MOST_VISITS: u32 = 1 << 31;
 /// The number of simulations between two checks of values that change slowly.
 const LOOK: usize = 16;
@@ -39,8 +39,8 @@ const IDLE: Duration = Duration::from_millis(2);
 const FIRST_REPORT: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The limits of a search, which ends at the first one that is reached; without any, after the agent's own
-/// simulations.
+/// The limits of a search. The search ends at the first one that is reached. Without limits, it runs the agent's own
+/// number of simulations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// The number of new [simulations](Search).
@@ -68,7 +68,7 @@ pub struct Task {
     pub memory: usize,
     /// Whether to keep thinking after the answer.
     pub ponder: bool,
-    /// Whether this is a new game, so that nothing is kept from the previous one.
+    /// Whether this is a new game, for which nothing is kept from the previous one.
     pub fresh: bool,
     /// The number of threads of the search; `None` for the agent's own number.
     pub threads: Option<usize>,
@@ -110,7 +110,7 @@ pub struct Report {
     pub simulations: usize,
     /// The time since the search began.
     pub elapsed: Duration,
-    /// The findings about each action that was examined, the best first, if the task asks for them.
+    /// The findings about each examined action, the best first, if the task asks for them.
     pub candidates: Vec<Candidate>,
 }
 
@@ -147,7 +147,7 @@ impl Thinker {
         Thinker { agent, session: Session::new(game), random: stream(0, Purpose::Agent, &[]), boards: None }
     }
 
-    /// Sets how the agent is made for a game on another board, if it can play there.
+    /// Sets how an agent is made for a game on another board. Use it only if the agent can play there.
     pub fn with_boards(
         mut self,
         make: impl Fn(&AnyGame) -> SearchAgent<AnyGame> + Send + 'static,
@@ -313,7 +313,7 @@ struct StopLimits {
     memory: usize,
     /// The time of the first check, and the number of simulations until then.
     began: Option<(Duration, usize)>,
-    /// The number of simulations since then at which slowly changing values are checked again.
+    /// The number of simulations since the first check at which slowly changing values are checked again.
     next_look: usize,
 }
 
@@ -365,7 +365,7 @@ impl StopLimits {
     }
 }
 
-/// Returns whether a tree may grow, in memory and in visits, which are counted in 32 bits.
+/// Returns whether a tree may grow: its memory is limited, and so are its visits, which are counted in 32 bits.
 fn has_room(tree: &Tree<AnyGame>, memory: usize) -> bool {
     tree.size().1 < memory && tree.visits() < MOST_VISITS
 }

@@ -1,15 +1,15 @@
 //! UGI, the Universal Game Interface: the protocol of match runners for any game (K. Pearce's `ugi.md` in cutegames;
 //! UCI with `query`).
 //!
-//! Player 1 is [`Player::First`]. A UGI move is one action, whoever moves next: each jump of a chain is a move, and
-//! so is a pass. `fen` is the game's own position text. `score cp` is the expected result for the player to move in
+//! Player 1 is [`Player::First`]. A UGI move is one action, whoever moves next: each jump of a chain is a move, and so
+//! is a pass. `fen` is the game's own position text. `score cp` is the expected result for the player to move in
 //! hundredths of a win, from -100 to 100. `query moves` (an extension) lists the legal actions. A line that cannot be
 //! understood is answered with `info string` and has no effect. After a refused `position` there is no position,
-//! because a runner that does not know the rules must not mistake answers about the previous position for answers
-//! about this one. Until a `position` is accepted or a new game begins, `go` is then answered with `bestmove none`,
-//! `query gameover` with `true`, because cutegames ends a game for no other reason, and other queries with `none`,
-//! each with an explanation. `go` always gets its `bestmove`, unless the agent's network fails: then a last `info
-//! string error: ...` is sent and the conversation ends.
+//! because a runner that does not know the rules must not mistake answers about the previous position for answers about
+//! this one. Until a `position` is accepted or a new game begins, `go` is answered with `bestmove none`, `query
+//! gameover` with `true`, and other queries with `none`, each with an explanation. The answer to `query gameover` is
+//! `true` because cutegames ends a game for no other reason. `go` always gets its `bestmove`, unless the agent's
+//! network fails. In this case a last `info string error: ...` is sent, and the conversation ends.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ const NO_POSITION: &str = "there is no position until one is accepted or a new g
 
 /// The longest message, in characters.
 const LONGEST: usize = 400;
-/// The largest number of words in one `go` that are reported as wrong.
+/// The largest number of wrong words that are reported for one `go`.
 const COMPLAINTS: usize = 4;
 /// The time limit for searches after `quit`, when they must "finish normally" and the program must end "as soon as
 /// possible".
@@ -51,7 +51,7 @@ const PONDER: &str = "Ponder";
 pub struct Ugi {
     name: String,
     session: Session<AnyGame>,
-    /// Whether the last `position` was refused, so that there is no position.
+    /// Whether there is no position because the last `position` was refused.
     lost: bool,
     /// The values of [`SPINS`].
     spins: [i64; 4],
@@ -351,8 +351,8 @@ impl Protocol for Ugi {
     }
 }
 
-/// Parses a whole number. A negative one, such as the time of a clock that has run out, becomes zero; a huge one
-/// becomes the largest possible.
+/// Parses a whole number. A negative number, such as the time of a clock that has run out, becomes zero. A number that
+/// is too large becomes the largest possible one.
 fn number(text: &str) -> Option<u64> {
     use std::num::IntErrorKind::{NegOverflow, PosOverflow};
     match text.parse::<i64>() {
@@ -368,7 +368,7 @@ fn info(what: &str) -> Reply {
 }
 
 fn message(what: &str) -> String {
-    // the protocol has no messages of several lines, and nobody reads a very long one
+    // messages in the protocol cannot have several lines, and nobody reads a very long message
     let line: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
     format!("info string {line}")
 }

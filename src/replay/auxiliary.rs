@@ -77,8 +77,8 @@ fn seen_by_other<G: Game>(game: &G, policy: &[(Action, f32)]) -> Vec<(u16, f32)>
     shares
 }
 
-/// Moves `targets` toward `others`, to a mean in which `others` has the weight `share`. A missing target counts as
-/// one without shares.
+/// Moves `targets` toward `others`, to a mean in which `others` has the weight `share`. A missing target counts as a
+/// target without shares.
 pub(super) fn mix(targets: &mut Vec<AuxiliaryTarget>, others: &[AuxiliaryTarget], share: f32) {
     for other in others {
         if targets.iter().all(|target| target.head != other.head) {

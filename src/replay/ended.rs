@@ -1,7 +1,7 @@
 //! Ends of games outside the rules: resignation, agreement, time, and adjudication.
 //!
 //! A self-play record always ends by the rules. The record of a game from elsewhere may state another end and its
-//! outcome; its last position is then one where the rules do not end the game.
+//! outcome; the rules then do not end the game in its last position.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,8 +54,8 @@ impl Ended {
         }
     }
 
-    /// Returns the usual end of a game if only the outcome is known: unless game files (PGN, PDN) say otherwise, a
-    /// win there is by resignation and a draw by agreement.
+    /// Returns the usual way for a game to end if only its outcome is known. Unless a game file (PGN, PDN) says
+    /// otherwise, a win in it is by resignation, and a draw is by agreement.
     pub fn usual(outcome: Outcome) -> Ended {
         match outcome {
             Outcome::Win(_) => Ended::Resigned,
@@ -63,8 +63,8 @@ impl Ended {
         }
     }
 
-    /// Returns whether a game can end in this way with this outcome. A player who resigns loses (Laws of Chess,
-    /// 5.1.2); everything else is possible: a draw on time, if the other player could not have won (6.9), or an
+    /// Returns whether a game can end in this way with this outcome. A player who resigns loses (Laws of Chess, 5.1.2);
+    /// every other combination is possible, such as a draw on time if the other player could not have won (6.9), or an
     /// agreement that one player wins.
     pub fn allows(self, outcome: Outcome) -> bool {
         self != Ended::Resigned || outcome != Outcome::Draw

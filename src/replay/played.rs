@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Outcome, Rules};
 use crate::session::Session;
 
-/// The evaluator in the records of these games, which stands for no values.
+/// The name of the evaluator in the records of these games; it says that they have no values.
 const EVALUATOR: &str = "uniform:1";
 
 /// A game that was played elsewhere.
@@ -32,7 +32,7 @@ const EVALUATOR: &str = "uniform:1";
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Played {
-    /// The position in which the game began; the usual one if `None`.
+    /// The position in which the game began; the usual position if `None`.
     pub start: Option<String>,
     /// The actions, in any form that [`meant`](crate::session::meant) reads.
     pub actions: Vec<String>,

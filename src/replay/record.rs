@@ -163,14 +163,14 @@ impl Record {
         (!self.visits[ply].is_empty() || win + loss > 0.0).then_some(win - loss)
     }
 
-    /// Returns the simulations per action that the evaluator names, or else the upper limit.
+    /// Returns the number of simulations per action in the name of the evaluator or, if there is none, the upper limit.
     fn simulations(&self) -> u64 {
         let number = self.evaluator.split_once(':').and_then(|(_, simulations)| simulations.parse().ok());
         number.unwrap_or(MAX_SIMULATIONS as u64).min(MAX_SIMULATIONS as u64)
     }
 
-    /// Rejects visits or policy weights that sum to more than `simulations` per action can produce; a tree keeps
-    /// visits from earlier actions.
+    /// Rejects visits or policy weights with a larger sum than `simulations` per action can produce; the limit allows
+    /// for visits that a tree keeps from earlier actions.
     pub(super) fn check_sums(&self, simulations: u64) -> Result<()> {
         for (ply, weights) in self.visits.iter().enumerate().chain(self.policy.iter().enumerate()) {
             let sum: u64 = weights.values().map(|weight| u64::from(*weight)).sum();
@@ -269,7 +269,7 @@ impl Record {
     /// have been replayed.
     ///
     /// # Panics
-    /// If the record was not replayed and its outcome is none.
+    /// If the record was not replayed and its outcome is not one of the three.
     pub fn result<G: Game>(&self, game: &G) -> String {
         let outcome = Outcome::from_id(&self.outcome).expect("the replay checked the outcome");
         let words = self.ended.map_or(String::new(), |ended| format!(" {}", ended.words()));
@@ -301,7 +301,7 @@ impl Record {
         if self.options != options {
             let differences = option_differences(&self.options, &options);
             return Err(Error::Mismatch(format!(
-                "a record of {} with other game options (there / asked for): {differences}",
+                "a record of {} with different game options (there / requested): {differences}",
                 self.game
             )));
         }

@@ -22,9 +22,9 @@ pub struct PlyTarget {
 /// Returns the value target of each ply.
 ///
 /// With `replay.value_decay` d, the target is a weighted mean of the outcome and of the search's values from this ply
-/// on; the weights fall by the factor 1 - d with each ply: TD(lambda) with lambda = 1 - d (Sutton 1988). With
-/// `replay.blunder`, an action that the search did not prefer and that lost at least that much value ends the game
-/// for all earlier plies; their outcome is then the value that the search found before that action.
+/// on, whose weights fall by the factor 1 - d with each ply. This is TD(lambda) with lambda = 1 - d (Sutton 1988). With
+/// `replay.blunder`, an action that the search did not prefer and that lost at least that much value is a blunder. For
+/// all earlier plies, the game ends there: their outcome is the value that the search found before the blunder.
 pub fn value_targets(plies: &[PlyTarget], outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
     let decay = settings.value_decay;
     let mut targets = vec![Wdl::of(outcome, Player::First); plies.len()];

@@ -83,7 +83,7 @@ impl Shards {
         self.inherited.iter().chain(&self.paths)
     }
 
-    /// Returns whether there are no shards, including those that were set aside.
+    /// Returns whether there are no shards at all, not even shards that were set aside.
     pub fn is_empty(&self) -> bool {
         self.all().chain(&self.set_aside).next().is_none()
     }
@@ -93,7 +93,7 @@ impl Shards {
 /// file may be a shard that was set aside, or JSON lines that another program wrote.
 ///
 /// # Errors
-/// If there is nothing at `path`, or it is another kind of file.
+/// If there is nothing at `path`, or if it is a file of another kind.
 pub fn find(path: &Path) -> Result<Shards> {
     if storage::is_file(path)? {
         // a shard that is damaged still has its name
@@ -188,11 +188,11 @@ pub(crate) fn is_set_aside(path: &Path) -> bool {
         && is_shard(&path.with_extension(""))
 }
 
-/// Renames a damaged shard, or any file or folder, so that nothing reads it again. What was set aside before stays:
-/// the next one of the same name becomes `.bad2`.
+/// Renames a damaged shard, or any file or folder, so that nothing reads it again. Whatever was set aside before stays:
+/// the next file of the same name becomes `.bad2`.
 ///
 /// # Errors
-/// If it cannot be renamed.
+/// If the file cannot be renamed.
 pub fn set_aside(path: &Path) -> Result<PathBuf> {
     let mut bad = bad_path(path);
     for number in 2.. {

@@ -164,8 +164,8 @@ pub fn write_checksum(path: &Path, sha256: &str, origin: Option<&Origin>) -> Res
     storage::write_whole(&checksum_path(path), format!("{sha256}  {name}\n{origin}").as_bytes())
 }
 
-/// Copies a shard, which another program may have written, to `target`, where it is a packed shard of a run with a
-/// checksum file. Returns the checksum.
+/// Copies a shard, which another program may have written, to `target` as a packed shard of a run, with a checksum
+/// file. Returns the checksum.
 ///
 /// # Errors
 /// If the shard cannot be read, has a wrong checksum, or cannot be written.
@@ -192,7 +192,7 @@ pub fn take_over(path: &Path, target: &Path) -> Result<String> {
 /// Returns the run that played a shard, according to its checksum file; `None` for shards of version 0.1.
 ///
 /// # Errors
-/// If there is no checksum file, or it cannot be read.
+/// If the checksum file is missing or cannot be read.
 pub fn origin(path: &Path) -> Result<Option<Origin>> {
     Ok(checksum(path)?.lines().find_map(|line| line.strip_prefix(ORIGIN)).map(Origin::parse))
 }
@@ -209,8 +209,8 @@ pub fn is_finished(path: &Path) -> Result<bool> {
 /// cores. If `place` is `None`, the games must be of the generation in the folder's name, in order.
 ///
 /// # Errors
-/// Returns [`Error::Data`] for a damaged shard, [`Error::Mismatch`] for a shard of another game, [`Error::Foreign`]
-/// for a shard of another place, and [`Error::Io`] if it cannot be read.
+/// Returns [`Error::Data`] for a damaged shard, [`Error::Mismatch`] for a shard of another game, [`Error::Foreign`] for
+/// a shard that belongs to another place, and [`Error::Io`] if the file cannot be read.
 pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>) -> Result<Shard> {
     read_checked(path, longest_record(rules), place, &|record| record.replay(rules, |_| {}).map(|_| ()))
 }

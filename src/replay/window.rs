@@ -187,8 +187,8 @@ impl Window {
         self.capacity = capacity;
     }
 
-    /// Returns the window with each position only once, with the weighted mean of the targets of its n samples and
-    /// with 1 + log2(n) times their mean weight.
+    /// Returns a window that has each position only once. A position with n samples gets the weighted mean of their
+    /// targets, and 1 + log2(n) times their mean weight.
     pub fn merged(&self) -> Window {
         let mut places: HashMap<u64, usize> = HashMap::with_capacity(self.positions);
         let mut merged: Vec<Merged> = Vec::new();
@@ -335,8 +335,8 @@ impl Window {
         sample.expect("the weights do not sum to 0")
     }
 
-    /// Writes a row with the value target `target`, of which the share `search_share` is replaced by the search's
-    /// value.
+    /// Writes a row. Its value target is `target`, except that the search's value replaces the share `search_share` of
+    /// it.
     fn write(
         &self,
         batch: &mut Batch,

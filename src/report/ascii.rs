@@ -1,6 +1,6 @@
-//! Texts of a page in ASCII, so that a page means the same with whatever charset the host declares.
+//! Converts the texts of a page to ASCII, so that the page reads the same whatever charset the host declares.
 //!
-//! Input: a script, JSON, a style, or HTML without scripts and styles. Output: the same in ASCII.
+//! Input: a script, JSON, a style, or HTML without scripts and styles. Output: an equivalent text in ASCII.
 
 use std::fmt::Write;
 

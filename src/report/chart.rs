@@ -1,4 +1,5 @@
-//! Charts: lines with bands over an axis, and bars made of parts. Each is an SVG with its numbers as a table.
+//! Charts: lines with bands over an axis, and bars made of parts. Each chart is an SVG, followed by a table of its
+//! numbers.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ pub struct Chart {
     pub series: Vec<Series>,
 }
 
-/// A number on the horizontal axis, which has a total order.
+/// A number on the horizontal axis. Unlike `f64`, this type has a total order.
 #[derive(Clone, Copy, Debug)]
 struct Notch(f64);
 

@@ -1,4 +1,4 @@
-//! Recorded games as diagrams, with the results of the search.
+//! Shows recorded games as diagrams, with the results of the search.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -16,17 +16,18 @@ use crate::search::tree::for_first;
 const DIAGRAMS: usize = 3;
 /// The number of a search's actions that are named below a diagram.
 const NAMED: usize = 4;
-/// A search advises an action if its best action has at most this many times the action's weight.
+/// A search advises an action if its best action has at most this many times as much weight.
 const ADVISED: u32 = 4;
-/// The minimum number of characters for the small diagrams that show the whole games of a run.
+/// The minimum room, in characters, for the small diagrams that show the whole games of a run.
 const PLAYED_THROUGH: usize = 50_000;
 
 /// The text above the diagrams.
-pub(super) const ABOUT: &str = "Selected from the generation's games that begin at the initial position, or from all \
-    of its games if none does; the reason is above each game. Arrows and dots show the actions that the search \
-    visited, larger for more visits; the squares of the last action are marked. The curve is the first player's \
-    expected score according to the search; it is a straight line across actions that were drawn without a search. In \
-    self-play, the search explores, so its final visits are not a recommendation.";
+pub(super) const ABOUT: &str = "These games are selected from the generation's games that begin at the initial \
+    position, or from all of its games if none does; the text above each game says why it was selected. Arrows and \
+    dots show the actions that the search visited; larger ones had more visits. The squares of the last action are \
+    marked. The curve is the first player's expected score according to the search; it is a straight line across \
+    actions that were drawn without a search. In self-play, the search explores, so its final visits are not a \
+    recommendation.";
 
 /// A ply of a game with the results of the search.
 struct Shot {
@@ -48,8 +49,8 @@ struct Walkthrough {
     ending: String,
 }
 
-/// Returns some games of the newest generation, in about `room` characters, after the errors of games that cannot be
-/// read.
+/// Returns some games of the newest generation, in about `room` characters, preceded by the errors of games that cannot
+/// be read.
 pub(super) fn shown(rules: &Opened, run: &RunNumbers, room: usize) -> Vec<Markup> {
     let (mut records, mut errors): (Vec<Record>, Vec<Markup>) = Default::default();
     let mut keep = |error: &Error| {
@@ -75,7 +76,7 @@ pub(super) fn shown(rules: &Opened, run: &RunNumbers, room: usize) -> Vec<Markup
     let length: usize = games.iter().map(|(summary, _)| summary.0.len()).sum();
     let (mut room, mut count) = (room.saturating_sub(length).max(PLAYED_THROUGH), games.len());
     let sections = games.into_iter().map(|(summary, replayed)| {
-        // room left by short games is shared among the others
+        // room that short games do not need is shared among the other games
         let diagrams = played_through(&rules.game, &replayed.steps, room / count);
         (room, count) = (room.saturating_sub(diagrams.0.len()), count - 1);
         html! { div.game { (summary) (diagrams) } }
@@ -83,16 +84,16 @@ pub(super) fn shown(rules: &Opened, run: &RunNumbers, room: usize) -> Vec<Markup
     errors.into_iter().chain(sections).collect()
 }
 
-/// The ply at which the player who did not win expected the highest score.
+/// The ply at which the loser expected the highest score.
 struct Upset {
     ply: usize,
     score: f64,
     loser: Player,
 }
 
-/// Returns the most wrong expectation of a game: the loser's highest expected score; `None` if it never exceeded ½. A
-/// loss after an action against the search's advice is no surprise, so only expectations after the last such action
-/// count.
+/// Returns the expectation of a game that was furthest from the result: the loser's highest expected score; `None` if
+/// that score never exceeded ½. A loss after an action against the search's advice is no surprise, so only expectations
+/// after the last such action count.
 fn upset(rules: &Opened, record: &Record) -> Option<Upset> {
     let Outcome::Win(winner) = Outcome::from_id(&record.outcome)? else { return None };
     let (loser, game) = (winner.other(), &rules.game);
@@ -115,7 +116,8 @@ fn upset(rules: &Opened, record: &Record) -> Option<Upset> {
     largest.filter(|(_, score)| *score > 0.5).map(|(ply, score)| Upset { ply, score, loser })
 }
 
-/// Returns whether a search with these results advises an action; results of fast searches are not recorded.
+/// Returns whether a search with these results advises an action. Fast searches, whose results are not recorded, advise
+/// none.
 fn is_advised(policy: &[(Action, u32)], action: Action) -> bool {
     let best = policy.iter().map(|(_, weight)| *weight).max().unwrap_or(0);
     policy.iter().any(|&(advised, weight)| advised == action && ADVISED * weight >= best)
@@ -354,7 +356,7 @@ mod tests {
         assert_eq!(why(std::slice::from_ref(&tried)).len(), 1);
         tried.visits[4].clear();
         assert_eq!(why(std::slice::from_ref(&tried)).len(), 1);
-        // the win of a player who was never behind is no surprise, and the same game is shown only once
+        // a win by a player who was never behind is no surprise, and the same game is shown only once
         assert_eq!(why(&games[3..4]).len(), 1);
         assert!(why(&[]).is_empty());
     }

@@ -1,4 +1,4 @@
-//! A ladder as a part of the page: the strength of the run's generations, compared with each other and with other
+//! The page's section about a ladder: the strength of the run's generations, compared with each other and with other
 //! agents.
 //!
 //! Input: the output of `petteia ladder --json`, as a file. Output: a chart of the generations in it, and a table of
@@ -47,7 +47,7 @@ impl LadderReport {
     /// Reads the file at `path`, whose ladder must be of this game with these options.
     ///
     /// # Errors
-    /// If the file cannot be read, is not a ladder, or is of another game.
+    /// If the file cannot be read, is not a ladder, or is a ladder of another game.
     pub fn read(path: &Path, game: &GameIdentity) -> Result<LadderReport> {
         let text = storage::read_text(path, "a ladder")?;
         let place = path.display();
@@ -68,7 +68,7 @@ impl LadderReport {
         Ok(ladder)
     }
 
-    /// Returns the part of the page about the ladder.
+    /// Returns the section of the page about the ladder.
     pub(super) fn shown(&self) -> Markup {
         let mut ranked: Vec<&LadderAgent> = self.agents.iter().collect();
         let elo = |agent: &LadderAgent| agent.rating.as_ref().map_or(f64::NEG_INFINITY, |rated| rated.elo);
@@ -76,8 +76,8 @@ impl LadderReport {
         let chart = self.chart();
         html! {
             h2 { "Ladder" }
-            p { (counted(self.games, "game", "games")) " among these agents, between the pairs whose results reveal \
-                the most; "
+            p { (counted(self.games, "game", "games")) " between these agents, played by the pairs whose results \
+                reveal the most. "
                 (self.zero) " has the rating 0; bounds are 95 %." }
             @if !chart.series.is_empty() { div.charts { (chart.figure()) } }
             div.wide { table {

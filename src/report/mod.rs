@@ -37,7 +37,7 @@ struct ChartMeasure {
     lines: &'static [(&'static str, LineNumber)],
 }
 
-/// The line of the metrics that has a number, and how to get it.
+/// The kind of line in the metrics that contains a number, and a function that takes the number from the line.
 enum LineNumber {
     Training(fn(&TrainLine) -> Option<f64>),
     Health(fn(&Health) -> Option<f64>),
@@ -55,7 +55,7 @@ impl LineNumber {
     }
 }
 
-/// The size of a page, in characters, from which its games are shown in fewer diagrams.
+/// The size of a page, in characters, above which its games are shown in fewer diagrams.
 const GAMES: usize = 370_000;
 
 use LineNumber::{Health as OfHealth, Training as OfTraining};
@@ -65,7 +65,7 @@ const MEASURES: [ChartMeasure; 7] = [
     ChartMeasure {
         title: "Policy loss",
         about: "Cross entropy between the network's policy and the search's, in nats. It falls toward the floor, which \
-                is the entropy of the search's policy, and never below it.",
+                is the entropy of the search's policy, but never below that.",
         unit: "nats",
         lines: &[
             ("in training", OfTraining(|line| line.policy_loss)),
@@ -178,8 +178,8 @@ pub fn charts(runs: &[RunNumbers]) -> Markup {
         h2 { "What it learned" }
         @if every > 1 {
             p.why {
-                "Because there are many generations, the charts and their tables show one in " (every) " and the \
-                    newest; "
+                "Because there are many generations, the charts and their tables show only one generation in " (every)
+                    " and the newest; "
                 code { "metrics.jsonl" } " has all of them."
             }
         }
@@ -226,7 +226,8 @@ fn summary(run: &RunNumbers, has_name: bool) -> Markup {
     }
 }
 
-/// Returns the series of a kind of number. A run's name is only needed if there are several runs.
+/// Returns the series of a kind of number, one for each run. Their names include the run's name only if there are
+/// several runs.
 fn series(
     runs: &[RunNumbers],
     label: &str,
@@ -268,9 +269,9 @@ fn banded(name: String, color: usize, line: usize, results: &[RatedGeneration]) 
 fn strength(runs: &[RunNumbers]) -> Chart {
     let rated = runs.iter().enumerate().filter(|(_, run)| !run.ratings.is_empty());
     let series = rated.map(|(color, run)| banded(run.name.clone(), color, 0, &run.ratings)).collect();
-    let about = "Elo above the run's first rated generation, as a match of the two would show it, with 95 % bounds. \
-                 The estimate uses all games of the run among its generations and against the evaluation's opponent. \
-                 This chart does not compare runs with each other: each begins at 0.";
+    let about = "Elo above the run's first rated generation, as a match between the two would show it, with 95 % \
+                 bounds. The estimate uses all games of the run between its generations and against the evaluation's \
+                 opponent. This chart does not compare runs with each other: each run begins at 0.";
     Chart::by_generation("Strength", about, "Elo", series)
 }
 
@@ -313,7 +314,8 @@ fn endings(run: &RunNumbers, has_name: bool) -> Chart {
     )
 }
 
-/// Returns the chart of the speed, in CPU time, which can be compared, if all runs have it.
+/// Returns the chart of the speed. The speed is per second of CPU time, which can be compared between runs, if all runs
+/// have it, and per second of wall-clock time otherwise.
 fn speed(runs: &[RunNumbers]) -> Chart {
     let knows_cpu =
         |run: &RunNumbers| run.history.selfplay.iter().all(|(_, line)| line.cpu_seconds.is_some());
@@ -377,7 +379,7 @@ fn settings(runs: &[RunNumbers]) -> Markup {
 /// Reads the runs in these folders.
 ///
 /// # Errors
-/// If a folder does not have a run that has begun.
+/// If a folder does not contain a run that has begun.
 pub fn read(folders: &[impl AsRef<Path>]) -> Result<Vec<RunNumbers>> {
     let mut runs =
         folders.iter().map(|folder| RunNumbers::read(folder.as_ref())).collect::<Result<Vec<_>>>()?;

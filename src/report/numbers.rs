@@ -22,7 +22,7 @@ pub struct RunNumbers {
     pub config: Config,
     /// The newest generation with self-play games.
     pub generations: usize,
-    /// The strengths of those of the newest generations that have been rated.
+    /// The strengths of the rated generations among the newest ones.
     pub ratings: Vec<RatedGeneration>,
     /// The contents of the run's metrics.
     pub history: History,
@@ -32,7 +32,7 @@ impl RunNumbers {
     /// Reads the run in `folder`, which may be in training.
     ///
     /// # Errors
-    /// If it is not a run, or the run has not written any results yet.
+    /// If the folder is not that of a run, or if the run has not written any results yet.
     pub fn read(folder: &Path) -> Result<RunNumbers> {
         let config = run::reading_of(folder)?.config;
         RunNumbers::of(folder, config, History::of(folder)?)
@@ -59,7 +59,7 @@ impl RunNumbers {
         })
     }
 
-    /// Returns n if one in n generations is shown.
+    /// Returns the number n if the page shows one generation in n.
     pub(super) fn every(&self) -> usize {
         let History { selfplay, training, health, evaluations, .. } = &self.history;
         let evaluations = evaluations.values().map(Thinned::every);
@@ -84,8 +84,8 @@ impl RunNumbers {
         names.into_iter().take(SHOWN_ENDINGS).map(|name| (name.clone(), shares(name))).collect()
     }
 
-    /// Returns the evaluations, by opponent: how much stronger each generation is, according to the games of that
-    /// evaluation alone.
+    /// Returns the evaluations, by opponent: how much stronger than the opponent each generation is, according to the
+    /// games of its own evaluation alone.
     pub fn evaluations(&self) -> Vec<(String, Vec<RatedGeneration>)> {
         let all = self.history.evaluations.iter();
         all.map(|(opponent, of)| (opponent.clone(), of.iter().map(|(_, rated)| *rated).collect())).collect()
@@ -110,7 +110,7 @@ impl RunNumbers {
     }
 }
 
-/// Names runs whose folders have the same name by the paths of their folders instead.
+/// Gives runs whose folders have the same name the paths of their folders as names.
 pub(super) fn tell_apart(runs: &mut [RunNumbers]) {
     let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
     for run in runs {

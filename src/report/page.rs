@@ -1,4 +1,4 @@
-//! The frame of self-contained pages: head, style, and the program that made them.
+//! The frame of self-contained pages: the head, the style, and a footer that names the program.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -57,7 +57,7 @@ mod tests {
             assert_eq!(title_of(other), None, "{other}");
         }
         assert_eq!(title_of(&page("\u{c9}", &html! { p { "\u{bd}" } })), Some("&#201;"));
-        // only the head counts
+        // only a title in the head counts
         assert_eq!(title_of(&format!("<html><head></head>{made}")), None);
     }
 }

@@ -19,7 +19,7 @@ fn larger_numbers_stand_higher_and_later_ones_further_right() {
     let dots = dots(&text);
     assert!(dots[0][0] < dots[1][0] && dots[1][0] < dots[2][0], "{dots:?}");
     assert!(dots[1][1] < dots[2][1] && dots[2][1] < dots[0][1], "{dots:?}");
-    // three steps take three times the room of one
+    // three steps take three times as much room as one
     let steps = [dots[1][0] - dots[0][0], dots[2][0] - dots[1][0]];
     assert!((steps[1] / steps[0] - 3.0).abs() < 0.01, "{steps:?}");
     assert!(text.contains("a &lt;b&gt;") && !text.contains("a <b>"));

@@ -53,7 +53,7 @@ pub enum Event {
     },
     /// The time that a generation took until its checkpoint was saved.
     Took {
-        /// The CPU seconds of all processes that played and trained it, if all of them report theirs.
+        /// The CPU seconds of all processes that played and trained the generation, if all of them report their time.
         cpu_seconds: Option<f64>,
     },
     /// A checkpoint was saved.
@@ -93,19 +93,20 @@ pub enum Event {
         games: usize,
         /// The seconds that they took.
         seconds: f64,
-        /// Whether they count; if another worker was first, they do not.
+        /// Whether the games count; if another worker was first, they do not.
         counts: bool,
     },
     /// A worker has judged a generation.
     Judged {
         /// The generation.
         generation: usize,
-        /// Whether that counts; if another worker was first, it does not.
+        /// Whether the judgment counts; if another worker was first, it does not.
         counts: bool,
     },
     /// A sentence about what a process waits for, sent now and then.
     Waiting(String),
-    /// A sentence: the numbers of a generation suggest that the run learns badly, or explain why it only seems to.
+    /// A sentence about numbers of a generation that suggest that the run learns badly, or that explain why it only
+    /// seems to.
     Sign(String),
     /// A sentence about something that is wrong, although the run continues.
     Warning(String),
@@ -120,7 +121,7 @@ pub trait Observer: Sync {
         false
     }
     /// Returns whether the user wants to resume a run without its missing or wrong records and checkpoints. Called only
-    /// if there are some; if it returns false, nothing is trained.
+    /// if some are missing or wrong; if it returns false, nothing is trained.
     fn accepts_missing(&self) -> bool {
         false
     }
@@ -141,7 +142,7 @@ pub struct Summary {
     pub rating: Option<Rating>,
     /// The self-play games of each generation that the metrics contain.
     pub played: Vec<Played>,
-    /// The time of each part by the clock.
+    /// The wall-clock time of each part.
     pub times: Times,
     /// The CPU time of each part, if known for all of them.
     pub cpu_times: Option<Times>,

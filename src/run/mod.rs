@@ -7,8 +7,8 @@
 //! plays the same games and ends with the same weights, byte for byte, as an uninterrupted one. If files that are
 //! needed for this are missing (see [`audit`](mod@audit)), nothing is trained until the user decides.
 //!
-//! Each module here imports only from those before it, and so do the files in each of them. The names below are for
-//! other parts of the library; the modules of a run use each other's files directly.
+//! Each module here imports only from the modules above it, and each file in a module only from the files above it. The
+//! names below are for other parts of the library; the modules of a run use each other's files directly.
 
 mod metrics;
 mod event;

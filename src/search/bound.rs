@@ -1,17 +1,18 @@
-//! The choice of an action by the lower bound of its value (Leela Zero's "LCB", then KataGo's) instead of by its
+//! Chooses an action by the lower bound of its value (Leela Zero's "LCB", then KataGo's) rather than by its number of
 //! simulations.
 //!
-//! Late in a search, an action may start to look better than the one with the most simulations. Agents with
-//! `search.lower_bound` play, among the actions with enough simulations, the one with the greatest mean value minus
-//! `search.lower_bound` standard errors. The errors come from the values of this search's simulations, which are
-//! recorded at the root.
+//! Late in a search, an action may start to look better than the one with the most simulations. With
+//! `search.lower_bound`, agents consider the actions with enough simulations and play the one with the greatest mean
+//! value minus `search.lower_bound` standard errors. The standard errors are computed from the values of this search's
+//! simulations, which are recorded at the root.
 
 use super::tree::{Edge, Tree};
 use crate::game::{Action, Game, Outcome};
 
-/// The smallest share of the most visited action's simulations that an action needs (KataGo's `minVisitPropForLCB`).
+/// The minimum share of the most visited action's simulations that an action needs to be considered (KataGo's
+/// `minVisitPropForLCB`).
 const LEAST_SHARE: f32 = 0.15;
-/// The number of values that a standard error needs.
+/// The minimum number of values for a standard error.
 const LEAST_VALUES: u32 = 4;
 
 /// A set of values: their number, their sum, and the sum of their squares.
@@ -37,8 +38,9 @@ impl Spread {
 }
 
 impl<G: Game> Tree<G> {
-    /// Returns the action with the greatest lower bound of its value (ties: visits, then the lower action). Returns
-    /// `None` if the root is proven, without `search.lower_bound`, or if the most visited action has too few values.
+    /// Returns the action with the greatest lower bound of its value (ties go to the action with more visits, then to
+    /// the lower action). Returns `None` if the root is proven, if `search.lower_bound` is not set, or if the most
+    /// visited action has too few values.
     pub(super) fn safest_action(&self) -> Option<Action> {
         let player = self.mover();
         let lost = Outcome::Win(player.other());

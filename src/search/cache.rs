@@ -1,12 +1,12 @@
 //! A fixed-size cache of evaluations in front of an evaluator.
 //!
-//! Entries are found by [`Game::key`] and return exactly the original numbers, so with a deterministic evaluator (a
-//! network, not rollouts) games are the same with a cache as without. This is why a position and its mirror images do
-//! not share a key: a network evaluates them slightly differently, and a game would depend on which of them came
-//! first. Requests with the same key in one batch are evaluated once.
+//! The cache looks up entries by [`Game::key`] and returns exactly the original numbers. With a deterministic evaluator
+//! (a network, not rollouts), games are therefore the same with a cache as without one. For the same reason, a position
+//! and its mirror images do not share a key: a network evaluates them slightly differently, so a game would depend on
+//! which of them was evaluated first. Requests with the same key in one batch are evaluated once.
 //!
-//! A table with one slot for each remainder of a key points into a ring of priors; a slot whose priors were
-//! overwritten is empty.
+//! A table with one slot for each remainder of a key points into a ring buffer of priors. A slot counts as empty once
+//! its priors have been overwritten.
 
 use std::fmt::{self, Debug};
 
@@ -62,7 +62,7 @@ struct CacheSlot {
     start: u64,
     /// The number of its priors.
     len: u32,
-    /// The batch that wrote it, and its row among the cache misses of that batch.
+    /// The batch that wrote this entry, and the entry's row among the cache misses of that batch.
     batch: u64,
     row: u32,
     wdl: Wdl,
@@ -86,7 +86,7 @@ impl<G: Game, E> Debug for Cached<G, E> {
 }
 
 impl<G: Game, E> Cached<G, E> {
-    /// Returns a cache of at most `mebibytes`, which must be at least 1; half of it holds priors.
+    /// Returns a cache of at most `mebibytes` MiB (at least 1), half of which holds priors.
     pub fn new(game: G, inner: E, mebibytes: usize) -> Cached<G, E> {
         let bytes = mebibytes * MEBIBYTE;
         let places = bytes / 2 / size_of::<CacheSlot>();
@@ -156,7 +156,7 @@ impl<G: Game, E> Cached<G, E> {
     }
 }
 
-/// Returns the evaluator behind a cache of this many mebibytes, or without a cache if that number is 0.
+/// Returns `inner` behind a cache of `mebibytes` MiB, or `inner` without a cache if `mebibytes` is 0.
 pub fn cached<G: Game>(
     game: &G,
     inner: impl Evaluator<G> + 'static,

@@ -3,8 +3,8 @@
 //! Each thread has an evaluator. A batch is cut into equal parts (the last may be smaller), at most one for each
 //! thread, and the answers come in the order of the requests. An evaluator gives a request the same answer in every
 //! batch, so no answer depends on the number of threads. The calling thread computes the first part, and helpers
-//! compute the others. Helpers poll for work for a moment before they sleep: rounds follow each other within
-//! microseconds, and waking a thread takes longer than the work.
+//! compute the others. Helpers poll for work for a moment before they sleep, because rounds follow each other within
+//! microseconds and waking a thread takes longer than the work.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
@@ -54,7 +54,7 @@ impl<G: Game, E> std::fmt::Debug for Crew<G, E> {
 }
 
 impl<G: Game, E: Evaluator<G> + 'static> Crew<G, E> {
-    /// Returns a crew of `threads` threads, at least 1; `make` creates an evaluator for each of them.
+    /// Returns a crew of `threads` threads (at least 1); `make` creates an evaluator for each of them.
     pub fn new(threads: usize, make: impl Fn() -> E) -> Crew<G, E> {
         Crew { own: make(), helpers: (1..threads).map(|_| Helper::new(make())).collect() }
     }
@@ -82,7 +82,7 @@ impl<G: Game> Helper<G> {
         jobs.send(job).expect("an evaluator has panicked");
     }
 
-    /// Waits for that part and appends its answers to `out`.
+    /// Waits for the part handed over by [`Helper::begin`] and appends its answers to `out`.
     fn end(&mut self, out: &mut Evaluations) -> Result<()> {
         let mut job = next(&self.done).expect("an evaluator has panicked");
         for row in job.answers.rows() {
@@ -99,7 +99,7 @@ impl<G: Game> Drop for Helper<G> {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // a thread that panicked has reported that itself
+            // a thread that panicked has already reported its panic
             let _ = thread.join();
         }
     }
@@ -164,7 +164,7 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Crew<G, E> {
         busy.iter_mut().zip(parts).for_each(|(helper, part)| helper.begin(part));
         let mut outcome = self.own.evaluate(own, out);
         for helper in busy {
-            // even after an error, every helper must be waited for, or the next round would receive its answers
+            // wait for every helper even after an error; otherwise, the next round would receive the old answers
             outcome = outcome.and(helper.end(out));
         }
         outcome

@@ -33,13 +33,13 @@ use crate::error::Result;
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Random, choose};
 
-/// A position to evaluate; the game is never over there.
+/// A position to evaluate, where the game is not over.
 pub struct Request<'a, G: Game> {
     /// The position.
     pub state: &'a G::State,
     /// Its legal actions, in ascending order; not empty.
     pub legal: &'a [Action],
-    /// For evaluators that need randomness; drawn from the game's own stream.
+    /// A seed for evaluators that need randomness, drawn from the game's own stream.
     pub seed: u64,
 }
 
@@ -93,7 +93,7 @@ impl Wdl {
         }
     }
 
-    /// Converts a value in -1..1 and the probability of a draw, which is limited to what the value permits.
+    /// Converts a value in -1..1 and the probability of a draw, which is capped at what the value permits.
     pub fn from_value(value: f32, draw: f32) -> Wdl {
         let limit = 1.0 - value.abs();
         // a value that is NaN or out of range permits no draw
@@ -177,12 +177,12 @@ impl Evaluations {
 
 /// Something that evaluates positions.
 pub trait Evaluator<G: Game>: Send {
-    /// Replaces the contents of `out`: one row for each request, in order, with one finite prior for each of its
-    /// legal actions. What a row says depends on its request alone: games share an evaluator, in batches that depend
-    /// on the number of threads.
+    /// Replaces the contents of `out` with one row for each request, in order. Each row has one finite prior for each
+    /// legal action of its request. A row must depend only on its request, because games share an evaluator and the
+    /// number of threads determines which requests share a batch.
     ///
     /// # Errors
-    /// If it cannot answer, which ends the search or the games that called it; the contents of `out` are then
+    /// If the evaluator cannot answer. This ends the search or the games that called it, and the contents of `out` are
     /// meaningless.
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()>;
 
@@ -191,14 +191,15 @@ pub trait Evaluator<G: Game>: Send {
         0
     }
 
-    /// Returns the number of requests that it wants in one batch. More than 1 means that a device other than the
-    /// calling thread computes them; self-play then has one evaluator for all its games and sends it large batches.
+    /// Returns the number of requests that this evaluator wants in one batch. A number above 1 means that a device
+    /// other than the calling thread computes the answers; self-play then has one evaluator for all its games and sends
+    /// it large batches.
     fn batch(&self) -> usize {
         1
     }
 }
 
-/// Makes an evaluator of a pointer to one.
+/// Implements [`Evaluator`] for a pointer to an evaluator.
 macro_rules! behind {
     ($Pointer:ty) => {
         impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for $Pointer {
@@ -251,8 +252,8 @@ pub fn evaluate<G: Game>(
     Ok(())
 }
 
-/// Reuses the allocation of a list of requests for requests with another lifetime. Collecting a list into one of the
-/// same layout allocates nothing in today's std; `tests/allocation.rs` would notice if that changed.
+/// Reuses the allocation of a list of requests for requests with a different lifetime. In today's std, collecting a
+/// list into another list of the same layout allocates nothing; `tests/allocation.rs` would notice if that changed.
 pub(crate) fn recycle<'a, 'b, G: Game>(mut requests: Vec<Request<'a, G>>) -> Vec<Request<'b, G>> {
     requests.clear();
     requests.into_iter().map(|_| unreachable!("the list is empty")).collect()
@@ -272,7 +273,8 @@ impl<G: Game> Evaluator<G> for Uniform {
     }
 }
 
-/// Equal priors; the value is the result of one uniformly random game (UCT, Kocsis and Szepesvari 2006).
+/// An evaluator with equal priors whose value is the result of one uniformly random game (UCT, Kocsis and Szepesvari
+/// 2006).
 #[derive(Debug)]
 pub struct Rollout<G> {
     game: G,

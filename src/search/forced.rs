@@ -1,9 +1,10 @@
 //! Forced playouts and policy target pruning (Wu 2019, "Accelerating Self-Play Learning in Go", arXiv:1902.10565,
 //! section 3.2): actions boosted by noise are explored properly without becoming targets.
 //!
-//! Each visited action of a noisy root gets at least sqrt(k * prior * simulations) simulations. Afterwards the forced
-//! simulations are subtracted from every action but the most visited, as long as its PUCT score stays below that
-//! action's; an action left with one simulation or none is not a target. Proven losses are not forced.
+//! Each visited action of a noisy root gets at least sqrt(k * prior * simulations) simulations. Afterward, forced
+//! simulations are subtracted from every action except the most visited one, as long as the action's PUCT score stays
+//! below that of the most visited action. An action left with at most one simulation is not a target. Proven losses are
+//! not forced.
 
 use super::nodes::Nodes;
 use super::select::exploration;

@@ -1,5 +1,5 @@
-//! Plain functions as an [`Evaluator`]: from a position to its value ([`Heuristic`]), for handwritten knowledge, and
-//! from planes to logits ([`FnEvaluator`]), for your own network.
+//! Evaluators made of plain functions: [`Heuristic`] calls a function that maps a position to its value, for
+//! handwritten knowledge, and [`FnEvaluator`] calls a function that maps planes to logits, for your own network.
 
 use super::evaluator::{Evaluations, Evaluator, Request, Wdl};
 use super::policy::{legal_softmax, not_finite, softmax};
@@ -53,8 +53,8 @@ pub struct Logits {
     pub wdl: Vec<f32>,
 }
 
-/// An evaluator that calls a function of the planes of a batch, `[n, planes, height, width]` as the game encodes
-/// them, and of `n`.
+/// An evaluator that calls a function with the planes of a batch, `[n, planes, height, width]` as the game encodes
+/// them, and with `n`.
 ///
 /// ```
 /// use petteia::game::Game;

@@ -3,15 +3,14 @@
 //!
 //! The `search.gumbel_actions` actions with the highest Gumbel noise + logit share the simulations by sequential
 //! halving. The winner of the halving is played, and the policy target is softmax(logits + sigma(completed q)). As in
-//! mctx, a fixed sequence gives the number of visits for each simulation, which goes to the best action with that
-//! many visits. Differences from mctx:
+//! mctx, a fixed sequence assigns a number of visits to each simulation, and the simulation goes to the best action
+//! with exactly that many visits. Differences from mctx:
 //!
-//! - q has the fixed range -1..1 in every game and is mapped to 0..1 by (1 + q) / 2, not normalized by the minimum
-//!   and maximum of the tree.
-//! - Visits kept from an earlier tree count toward q, starting with the first choice of actions, but not toward the
-//!   halving.
-//! - A proven loss is never considered and is never a target. If it was in the halving, its turns go to the best of
-//!   the most visited actions. Other proven results count exactly.
+//! - q has the fixed range -1..1 in every game. It is mapped to 0..1 by (1 + q) / 2 rather than normalized by the
+//!   minimum and maximum of the tree.
+//! - Visits kept from an earlier tree count toward q, even in the first choice of actions, but not toward the halving.
+//! - A proven loss is never considered and is never a target. If it was in the halving, its turns go to the best of the
+//!   most visited actions. Other proven results count with their exact values.
 //! - Below the root, selection is PUCT, not the paper's deterministic rule.
 
 use rand_distr::{Distribution, Gumbel};
@@ -37,7 +36,8 @@ pub(super) struct Halving {
 }
 
 impl Halving {
-    /// Plans `simulations` simulations; if a random stream is given, with noise of the given scale.
+    /// Plans `simulations` simulations. If `noise` is given, it is the scale of the noise and the random stream to draw
+    /// from.
     pub fn begin(
         &mut self,
         config: &SearchConfig,
@@ -192,8 +192,9 @@ fn logit(prior: f32) -> f32 {
     libm::logf(prior.max(f32::MIN_POSITIVE))
 }
 
-/// Writes the number of visits that an action must have for each of `simulations` simulations: `actions` actions
-/// share them, then half as many, and so on down to two (get_sequence_of_considered_visits in mctx).
+/// For each of `simulations` simulations, writes the number of visits that an action must have to receive it. First,
+/// `actions` actions share the simulations, then half as many, and so on down to two (get_sequence_of_considered_visits
+/// in mctx).
 fn plan(actions: usize, simulations: usize, sequence: &mut Vec<u32>, halvings: &mut Vec<usize>) {
     sequence.clear();
     halvings.clear();

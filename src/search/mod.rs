@@ -40,7 +40,7 @@ const TABLE_A_NODE: usize = 64;
 const LEAST_TABLE: usize = 16 << 10;
 const MOST_TABLE: usize = 16 << 20;
 
-/// A search, applied to one position after another.
+/// A search that is applied to one position after another.
 ///
 /// # Simulations
 ///
@@ -56,9 +56,9 @@ const MOST_TABLE: usize = 16 << 20;
 ///
 /// # Rounds
 ///
-/// With `search.leaves`, several simulations are in flight at once, and their leaves are evaluated together: by
-/// several threads, if the evaluator is a [`Crew`](crew::Crew). Which simulations are made depends on the number of
-/// leaves and the seed, never on threads or time.
+/// With `search.leaves`, several simulations are in flight at once, and their leaves are evaluated together (by several
+/// threads if the evaluator is a [`Crew`](crew::Crew)). Which simulations are made depends on the number of leaves and
+/// the seed, never on threads or time.
 ///
 /// # Driving it
 ///
@@ -118,9 +118,9 @@ debug_fields!(Search<G: Game>, tree, planned, noise, done, begun);
 /// A simulation in flight.
 struct LeavesInFlight<G: Game> {
     walk: Walk<G>,
-    /// The seed for evaluators that need randomness at its leaf.
+    /// A seed for evaluators that need randomness at this simulation's leaf.
     seed: u64,
-    /// Whether its leaf needs an evaluation; if not, an earlier simulation of the round waits for the same leaf.
+    /// Whether the leaf needs an evaluation; if not, an earlier simulation of the round waits for the same leaf.
     asks: bool,
 }
 
@@ -157,8 +157,9 @@ impl<G: Game> Search<G> {
         &self.tree
     }
 
-    /// Begins a new search of the root, with or without noise, of this many simulations or, if `None`, until the
-    /// caller stops. With `None` the root uses PUCT, because sequential halving must know the number.
+    /// Begins a new search of the root, with or without noise. The search makes `simulations` simulations or, if
+    /// `None`, continues until the caller stops. With `None`, the root uses PUCT, because sequential halving must know
+    /// the number of simulations in advance.
     pub fn begin(&mut self, simulations: Option<usize>, noise: bool) {
         self.begin_with_noise(simulations, noise.then_some(1.0));
     }
@@ -229,8 +230,8 @@ impl<G: Game> Search<G> {
         self.run_while(evaluator, random, |_| usize::MAX)
     }
 
-    /// Finishes a search that was begun, unless `more` ends it: before each round of simulations, except the
-    /// evaluation of a new root, `more` returns how many may be made until the next call.
+    /// Finishes a search that was begun, unless `more` ends it. `more` is called before each round of simulations,
+    /// except before the evaluation of a new root, and returns how many simulations may be made until the next call.
     ///
     /// To search until an action has 100 visits:
     ///
@@ -276,8 +277,8 @@ impl<G: Game> Search<G> {
         Ok(())
     }
 
-    /// Continues a search that was begun until leaves of a [round](Search#rounds) need evaluations; false if the
-    /// search is over.
+    /// Continues a search that was begun until leaves of a [round](Search#rounds) need evaluations. Returns false if
+    /// the search is over.
     pub(crate) fn next_round(&mut self, random: &mut Random) -> bool {
         self.take_off(random, |_| usize::MAX)
     }
@@ -316,7 +317,8 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// Makes rounds until one has leaves to evaluate; false if the search is over, or if `more` permits nothing.
+    /// Makes rounds until one has leaves to evaluate. Returns false if the search is over or if `more` permits no
+    /// simulations.
     fn take_off(&mut self, random: &mut Random, mut more: impl FnMut(&Search<G>) -> usize) -> bool {
         loop {
             self.solve();
@@ -343,13 +345,13 @@ impl<G: Game> Search<G> {
             leaves => leaves,
         };
         let rest = self.planned.map_or(usize::MAX, |planned| planned.saturating_sub(self.done).max(1));
-        // the root's plan is made with the first simulation below the root, so that simulation is made alone
+        // the first simulation below the root also makes the root's plan, so it is made alone
         let together = if self.begun { self.tree.together() } else { 1 };
         leaves.min(rest).min(together).min(permitted)
     }
 
-    /// Makes up to `size` simulations; if there may be several (`BESIDE`), each takes the others into account. Those
-    /// that need an evaluation are then in flight.
+    /// Makes up to `size` simulations. If there may be several (`BESIDE`), each takes the others into account. The
+    /// simulations that need an evaluation are then in flight.
     fn gather<const BESIDE: bool>(&mut self, size: usize, random: &mut Random) {
         self.flying = 0;
         for _ in 0..size {
@@ -421,7 +423,7 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// Makes one simulation in the slot `flight`. If its leaf needs an evaluation, it is then in flight.
+    /// Makes one simulation in the slot `flight`. If the leaf needs an evaluation, the simulation is then in flight.
     fn simulate<const BESIDE: bool>(&mut self, flight: usize, random: &mut Random) -> Leaf {
         if !self.begun && self.tree.has_root() {
             let rest = self.planned.map(|planned| planned - self.done);

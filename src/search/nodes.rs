@@ -33,7 +33,7 @@ pub(super) struct Node {
 const _: () = assert!(size_of::<Node>() == 32);
 
 impl Node {
-    /// Returns the indices of its edges.
+    /// Returns the indices of the node's edges.
     pub fn range(&self) -> Range<usize> {
         let first = self.first_edge as usize;
         first..first + usize::from(self.last_edge) + 1
@@ -92,9 +92,9 @@ pub(super) struct StoredEdge {
     pub prior: f32,
     /// Simulations through it.
     pub visits: u32,
-    /// The child's mean for the first player, 0 without visits. A proven win of the first player is [`PROVEN`] minus
-    /// the plies to its end, a proven loss the negative of that, so the losing player never selects it; a proven draw
-    /// is 0.
+    /// The child's mean for the first player, 0 without visits. A proven win for the first player is [`PROVEN`] minus
+    /// the plies to the end of the game, and a proven loss is the negative of that, so the losing player never selects
+    /// it. A proven draw is 0.
     pub mean: f32,
     pub link: Link,
     pub action: Action,
@@ -104,8 +104,8 @@ pub(super) struct StoredEdge {
 
 const _: () = assert!(size_of::<StoredEdge>() == 20);
 
-/// See [`StoredEdge::mean`]. It is greater than any value plus exploration, and small enough that subtracting plies is
-/// exact in f32.
+/// The mean of a proven win before the plies are subtracted (see [`StoredEdge::mean`]). It is greater than any value
+/// plus exploration, and small enough that subtracting plies is exact in f32.
 const PROVEN: f32 = 1e6;
 
 impl StoredEdge {
@@ -158,7 +158,7 @@ impl Nodes {
     /// Returns the sum of the squares of a node's values.
     ///
     /// # Panics
-    /// If the settings do not need it.
+    /// If the settings do not need these sums.
     pub fn squares(&self, node: usize) -> f64 {
         self.squares[node]
     }

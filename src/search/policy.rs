@@ -1,7 +1,7 @@
-//! The steps from logits to the priors of legal actions, and from the weights of actions to the action played.
+//! Turns logits into the priors of legal actions, and the weights of actions into the action played.
 //!
-//! A search takes exponentials and logarithms from the crate `libm`: those of operating systems differ in the last
-//! bit, and a search would then differ, too.
+//! A search computes exponentials and logarithms with the crate `libm`. Those of operating systems differ in the last
+//! bit, so a search would differ, too.
 
 use rand::RngExt;
 
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::game::{Action, Game};
 use crate::random::Random;
 
-/// Turns logits into probabilities. Returns false if one of them is not finite; the values are meaningless then.
+/// Turns logits into probabilities. Returns false if a logit is not finite; the values are then meaningless.
 pub fn softmax(values: &mut [f32]) -> bool {
     let (mut top, mut finite) = (f32::NEG_INFINITY, true);
     for &value in values.iter() {
@@ -26,7 +26,7 @@ pub fn softmax(values: &mut [f32]) -> bool {
 }
 
 /// Writes the probabilities of the `legal` actions, given one logit for every action of the game in the order of
-/// [`Action`]. Returns false if a legal action's logit is not finite; the output is meaningless then.
+/// [`Action`]. Returns false if a legal action's logit is not finite; the output is then meaningless.
 ///
 /// # Panics
 ///
@@ -56,7 +56,7 @@ pub(crate) fn not_finite<G: Game>(game: &G, state: &G::State) -> Error {
 /// If there is no action, or if the temperature is negative or NaN.
 pub fn draw(weights: &[(Action, u32)], temperature: f32, random: &mut Random) -> Action {
     assert!(temperature >= 0.0, "a temperature must be 0 or more, not {temperature}");
-    // the last of the largest, for temperature 0 and for rounding errors
+    // the last of the largest weights: drawn at temperature 0, or if rounding errors leave no other action
     let largest = weights.iter().max_by_key(|(_, weight)| *weight).expect("there is an action to draw");
     if temperature == 0.0 {
         return largest.0;

@@ -1,13 +1,13 @@
 //! Proven results in the tree (MCTS-Solver, Winands et al. 2008), with draws.
 //!
-//! A position is proven if one action is a proven win for its player, or if every action is proven; its result is
-//! then the best of those. A win is as near as its nearest proof, a loss as far as its farthest one, counting only
-//! the proofs that the search has found.
+//! A position is proven if one action is a proven win for its player, or if every action is proven; its result is then
+//! the best of those. A win is as near as its nearest proof, and a loss is as far away as its farthest proof. Only the
+//! proofs that the search has found count.
 
 use super::nodes::StoredEdge;
 use crate::game::{Outcome, Player};
 
-/// The plies assumed for a result from the solver, which does not count them: more than a search looks ahead.
+/// The plies assumed for a result from the solver, which does not count plies. No search looks ahead this far.
 pub(super) const FAR: u32 = 1000;
 
 /// Returns the plies to the end of the game from a node whose edges prove its result; 0 for a draw.

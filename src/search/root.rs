@@ -135,10 +135,11 @@ impl<G: Game> Tree<G> {
         self.plan.halving.take_back();
     }
 
-    /// Returns the action to play: a proven win, otherwise the most visited action that is not a proven loss (ties:
-    /// higher mean, then lower action). Returns `None` before the root's first evaluation.
+    /// Returns the action to play: a proven win if there is one, and otherwise the most visited action that is not a
+    /// proven loss (ties go to the higher mean, then to the lower action). Returns `None` before the root's first
+    /// evaluation.
     ///
-    /// With the Gumbel root, it is the winner of the sequential halving, unless the root is proven.
+    /// With the Gumbel root, the action to play is the winner of the sequential halving, unless the root is proven.
     pub fn best_action(&self) -> Option<Action> {
         if let Some(edge) = self.plan.halving.winner(&self.config, &self.nodes).filter(|_| !self.is_solved())
         {
@@ -154,8 +155,9 @@ impl<G: Game> Tree<G> {
             .map(|(edge, _)| edge.action)
     }
 
-    /// Returns the actions worth playing, with their visits: if the root is proven, those that reach its result,
-    /// otherwise those that are not a proven loss. Never empty once the root has been evaluated.
+    /// Returns the actions worth playing, with their visits. If the root is proven, these are the actions that reach
+    /// its result; otherwise, they are the actions that are not proven losses. The list is never empty once the root
+    /// has been evaluated.
     pub fn targets(&self) -> Vec<(Edge, u32)> {
         let player = self.mover();
         let lost = Some(Outcome::Win(player.other()));
@@ -176,9 +178,9 @@ impl<G: Game> Tree<G> {
         targets
     }
 
-    /// Returns the action that an agent plays: [`Tree::best_action`] or, with `search.lower_bound`, the safest one.
-    /// In a decided position it is the action that wins soonest or loses latest according to the proofs found (ties:
-    /// visits, then the lower action).
+    /// Returns the action that an agent plays: [`Tree::best_action`] or, with `search.lower_bound`, the safest one. In
+    /// a decided position, it is the action that wins soonest or loses latest according to the proofs found (ties go to
+    /// the action with more visits, then to the lower action).
     pub fn agents_action(&self) -> Option<Action> {
         let player = self.mover();
         match self.proven() {
@@ -206,8 +208,8 @@ impl<G: Game> Tree<G> {
         &self.plan.spreads
     }
 
-    /// Returns the line that agents expect from the root: the most visited actions or, if a result is proven, the
-    /// line of its proof. It does not say who plays each action.
+    /// Returns the line that agents expect from the root: the most visited actions or, if a result is proven, the line
+    /// of its proof. The line does not say which player plays each action.
     pub fn principal_variation(&self) -> Vec<Action> {
         self.agents_action().map_or_else(Vec::new, |first| self.line_after(first))
     }
@@ -234,9 +236,9 @@ impl<G: Game> Tree<G> {
         line
     }
 
-    /// Returns the policy target if it differs from the visits: with the Gumbel root, the improved policy in
-    /// ten-thousandths; with forced playouts, the visits without the forced ones. It has only actions worth playing,
-    /// in ascending order.
+    /// Returns the policy target if it differs from the visits. With the Gumbel root, the target is the improved policy
+    /// in ten-thousandths; with forced playouts, it is the visits without the forced ones. It contains only actions
+    /// worth playing, in ascending order.
     pub fn policy_target(&self) -> Option<Vec<(Action, u32)>> {
         match self.config.root {
             RootKind::Puct if !self.plan.noisy || self.config.forced_playouts == 0.0 || self.is_solved() => {
@@ -263,8 +265,8 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Returns the root's value for the player to move, as it is recorded and shown. It is [`Tree::root_wdl`] except
-    /// at a Gumbel root, where that mean is dominated by actions that the halving discarded: there it is the value of
+    /// Returns the root's value for the player to move, as it is recorded and shown. This is [`Tree::root_wdl`], except
+    /// at a Gumbel root, where actions that the halving discarded dominate that mean. There, the result is the value of
     /// the improved policy (Danihelka et al. 2022), with the draw probability of all simulations.
     pub fn search_value(&self) -> Wdl {
         let mean = self.root_wdl();

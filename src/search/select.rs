@@ -1,9 +1,10 @@
-//! PUCT: the choice of the edge of a node that a simulation follows (Rosin 2011; Silver et al. 2017).
+//! PUCT: chooses the edge of a node that a simulation follows (Rosin 2011; Silver et al. 2017).
 //!
-//! Unvisited actions get the node's own value minus a reduction (first-play urgency as in KataGo, Wu 2019); proven
-//! results count exactly, and a proven loss for the player to move is never selected. With `search.cpuct_growth`,
-//! exploration grows with the logarithm of the node's visits (KataGo's `cpuctExplorationLog`), and with
-//! `search.cpuct_spread` with the spread of the values below it (KataGo's dynamic variance-scaled cPUCT).
+//! Unvisited actions get the node's own value minus a reduction (first-play urgency as in KataGo, Wu 2019). Proven
+//! results count with their exact values, and a proven loss for the player to move is never selected. With
+//! `search.cpuct_growth`, exploration grows with the logarithm of the node's visits (KataGo's `cpuctExplorationLog`).
+//! With `search.cpuct_spread`, it grows with the spread of the values below the node (KataGo's dynamic variance-scaled
+//! cPUCT).
 //!
 //! While other simulations wait for their evaluations, each of them counts as a visit that lost (virtual loss;
 //! Chaslot et al., "Parallel Monte-Carlo Tree Search", 2008), so that the next simulation looks elsewhere.
@@ -15,7 +16,7 @@ use crate::config::SearchConfig;
 /// At this many visits, `cpuct` has grown by `search.cpuct_growth` times ln 2 (KataGo's `cpuctExplorationBase`).
 const GROWTH_VISITS: f32 = 500.0;
 
-/// The standard deviation of values that leaves exploration unchanged, and the number of visits that it counts as
+/// The standard deviation of values that leaves exploration unchanged, and the number of visits for which it counts
 /// when it is mixed with the actual values (KataGo's `cpuctUtilityStdevPrior` and `cpuctUtilityStdevPriorWeight`).
 const USUAL_SPREAD: f64 = 0.4;
 const USUAL_VISITS: f64 = 2.0;
@@ -28,8 +29,8 @@ pub(super) fn exploration(config: &SearchConfig, nodes: &Nodes, at: usize, visit
     cpuct * (visits as f32).sqrt()
 }
 
-/// Returns `cpuct` at a node with this many visits. A separate, cold function, so that it costs searches without
-/// growth and spread next to nothing.
+/// Returns `cpuct` at a node with this many visits. The function is separate and cold, so it costs next to nothing in
+/// searches without growth and spread.
 #[cold]
 fn varied(config: &SearchConfig, nodes: &Nodes, at: usize, visits: u32) -> f32 {
     let mut cpuct = config.cpuct;
@@ -79,7 +80,7 @@ pub(super) fn select(config: &SearchConfig, nodes: &Nodes, at: usize, mean: f32,
 /// The value of a simulation in flight until it is evaluated, for the player who chose it.
 const AWAITED: f32 = -1.0;
 
-/// Does the same as [`select`] while other simulations are in flight, `waiting` of them through this node.
+/// Does the same as [`select`] while other simulations are in flight, of which `waiting` pass through this node.
 pub(super) fn select_beside(
     config: &SearchConfig,
     nodes: &Nodes,

@@ -1,11 +1,12 @@
-//! Many searches whose leaves are evaluated in common batches: self-play games, match games, positions to judge.
+//! Runs many searches whose leaves are evaluated in common batches: self-play games, match games, positions to judge.
 //!
-//! A [`Task`] needs searches, one after the other. [`work_off`] keeps many tasks in flight, as the evaluator wants it
-//! ([`InFlight`]). With an evaluator that computes on the calling thread, each thread has its own tasks and its own
-//! evaluator: the tasks advance in turn until each waits for evaluations, which are then requested together. A GPU
-//! gets larger batches and leaves the threads free meanwhile: one half of the tasks is evaluated while all threads
-//! advance the other half. If there are many tasks, two pairs of halves do so, and the next batch is ready when a
-//! batch is done. Evaluators give a request the same answer in every batch, so each task ends as it would alone.
+//! A [`Task`] needs searches, one after another. [`work_off`] keeps many tasks in flight, arranged to suit the
+//! evaluator ([`InFlight`]). With an evaluator that computes on the calling thread, each thread has its own tasks and
+//! its own evaluator: the tasks advance in turn until each waits for an evaluation, and these evaluations are then
+//! requested together. A GPU gets larger batches and leaves the threads free in the meantime: one half of the tasks is
+//! evaluated while all threads advance the other half. If there are many tasks, there are two pairs of halves, so that
+//! the next batch is ready when a batch is done. Evaluators give a request the same answer in every batch, so each task
+//! ends as it would alone.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,32 +20,32 @@ use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::parallel;
 
-/// The maximum number of tasks in flight on one thread; a batch has the leaves of those that wait for the same
+/// The maximum number of tasks in flight on one thread. A batch has the leaves of all tasks that wait for the same
 /// evaluator.
 const MOST: usize = 32;
-/// The maximum number of simulations of all searches in flight on one thread. More trees than fit into the
-/// processor's cache cost more than batches gain.
+/// The maximum number of simulations of all searches in flight on one thread. If the trees did not fit into the
+/// processor's cache, they would cost more time than batches save.
 const SIMULATIONS: usize = 4096;
 /// The maximum number of simulations of all searches in flight for a GPU; their trees take less than a gigabyte.
 const SIMULATIONS_IN_HALVES: usize = 1 << 20;
 
-/// The longest time between two checks whether to go on; another check follows the end of a task.
+/// The longest time between two checks of whether to go on. The end of a task also leads to a check.
 const PATIENCE: Duration = Duration::from_millis(5);
 
 /// The number of tasks in flight, and their arrangement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// This many on each thread, at least 1.
+    /// This many tasks on each thread, at least 1.
     OnEachThread(usize),
-    /// Two halves of this many, at least 1: one is evaluated while all threads advance the other.
+    /// Two halves of this many tasks each, at least 1: one half is evaluated while all threads advance the other.
     InHalves(usize),
-    /// Two pairs of such halves, each with its own evaluator: the next batch is ready when a batch is done.
+    /// Two pairs of such halves, each pair with its own evaluator: the next batch is ready when a batch is done.
     InPairs(usize),
 }
 
 impl InFlight {
-    /// Returns the arrangement for `tasks` that search this many simulations each, with evaluators that
-    /// [want](Evaluator::batch) `batch` positions together.
+    /// Returns the arrangement for `tasks` tasks whose searches have `simulations` simulations each, with evaluators
+    /// that [want](Evaluator::batch) `batch` positions in one batch.
     pub fn of(tasks: usize, simulations: usize, batch: usize) -> InFlight {
         let simulations = simulations.max(1);
         match batch {
@@ -72,8 +73,8 @@ impl InFlight {
 
 /// Something that needs searches.
 pub trait Task<G: Game>: Send {
-    /// Advances until its [search](Task::search) has [requests](Search::requests) for the evaluator of this number;
-    /// returns `None` once the task is finished.
+    /// Advances until the task's [search](Task::search) has [requests](Search::requests), and returns the number of the
+    /// evaluator that they are for. Returns `None` once the task is finished.
     ///
     /// # Errors
     /// If the task cannot advance.
@@ -103,16 +104,16 @@ pub trait Tasks<G: Game>: Sync {
     /// If the result cannot be kept.
     fn finished(&self, task: Self::Task) -> Result<()>;
 
-    /// Returns whether to go on instead of dropping the tasks in flight.
+    /// Returns whether to go on; if not, the tasks in flight are dropped.
     ///
     /// # Errors
     /// If no thread should go on; the error is the reason.
     fn goes_on(&self) -> Result<bool>;
 
-    /// Makes the evaluator of this number for one thread.
+    /// Makes evaluator `number` for one thread.
     fn evaluator(&self, number: usize) -> Box<dyn Evaluator<G> + '_>;
 
-    /// Receives the waiting tasks each time before a batch of them is evaluated, to count what they did.
+    /// Receives the tasks that wait for a batch, before it is evaluated, to count what they did.
     fn advanced<'t>(&self, _waiting: impl Iterator<Item = &'t mut Self::Task>)
     where
         Self::Task: 't,
@@ -132,11 +133,11 @@ pub struct Batch {
     pub hits: usize,
     /// The number of requests that the evaluator [wants](Evaluator::batch) together.
     pub wanted: usize,
-    /// The time that it took.
+    /// The time that the evaluator took.
     pub busy: Duration,
 }
 
-/// Works on all threads until all tasks are finished or must not go on.
+/// Works on the tasks on all threads until all are finished or [`Tasks::goes_on`] returns false.
 ///
 /// # Errors
 /// If a task, an evaluator, or `tasks` fails; then no thread goes on.
@@ -153,7 +154,8 @@ pub(crate) fn work_off<G: Game>(tasks: &impl Tasks<G>, in_flight: InFlight) -> R
     }
 }
 
-/// Works on tasks that ask only for evaluator 0, which exists already: on this thread, or in halves on all threads.
+/// Does the same as [`work_off`] with tasks that ask only for evaluator 0, which exists already. The tasks run on this
+/// thread or, if in halves, on all threads.
 ///
 /// # Errors
 /// As for [`work_off`].

@@ -116,7 +116,7 @@ impl<G: Game> Tree<G> {
         self.proven().is_some()
     }
 
-    /// Returns the simulations of the root, including those kept from an earlier search.
+    /// Returns the number of the root's simulations, including those kept from an earlier search.
     pub fn visits(&self) -> u32 {
         self.nodes.root().map_or(0, |root| root.visits)
     }
@@ -141,7 +141,7 @@ impl<G: Game> Tree<G> {
         !self.nodes.is_empty()
     }
 
-    /// Returns win, draw, loss for the player to move at the root: exact if proven, otherwise the mean.
+    /// Returns win, draw, loss for the player to move at the root: the exact result if proven, otherwise the mean.
     pub fn root_wdl(&self) -> Wdl {
         let player = self.mover();
         match (self.proven(), self.nodes.root()) {

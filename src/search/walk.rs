@@ -56,9 +56,9 @@ impl<G: Game> Tree<G> {
         self.descend::<false>(walk)
     }
 
-    /// Does the same as [`Tree::select`] while other walks are in flight, which count as losses on their paths.
-    /// Unless its result is known, this walk counts as well, until [`Tree::release`], which must be called before the
-    /// walk is applied.
+    /// Does the same as [`Tree::select`] while other walks are in flight, each of which counts as a loss on its path.
+    /// Unless its result is known, this walk also counts as a loss until [`Tree::release`], which must be called before
+    /// the walk is applied.
     pub(crate) fn select_beside(&mut self, walk: &mut Walk<G>) -> Leaf {
         let leaf = self.descend::<true>(walk);
         if leaf != Leaf::Terminal {

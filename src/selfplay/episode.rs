@@ -31,14 +31,14 @@ pub struct Episode<G: Game> {
     search: Search<G>,
     /// Simulations of the searches before the current one.
     earlier: usize,
-    /// The searched plies and the simulations that [`Episode::advanced`] has already reported.
+    /// The numbers of searched plies and of simulations that [`Episode::advanced`] has already reported.
     told: [usize; 2],
     start: String,
-    /// Actions at the start of the game that were not searched.
+    /// The number of actions at the start of the game that were not searched.
     unsearched: usize,
     /// The number of opening actions that are still to be drawn from the network's policy.
     policy_plies: usize,
-    /// The number of uniformly random actions that follow them.
+    /// The number of uniformly random actions that follow those drawn from the policy.
     random_plies: usize,
     /// Whether the current ply is searched although it belongs to the opening; see `selfplay.opening_share`.
     opening_search: bool,
@@ -101,18 +101,18 @@ impl<G: Game> Episode<G> {
         episode
     }
 
-    /// Returns the plies searched so far: all except those of the opening that were drawn at random or from the
-    /// policy.
+    /// Returns the number of plies searched so far: all plies except those of the opening that were drawn at random or
+    /// from the policy.
     pub fn searched(&self) -> usize {
         self.actions.len() - self.unsearched
     }
 
-    /// Returns the simulations made so far.
+    /// Returns the number of simulations made so far.
     pub fn simulations(&self) -> usize {
         self.earlier + self.search.simulations()
     }
 
-    /// Returns the plies searched and the simulations made since the last call.
+    /// Returns the numbers of plies searched and of simulations made since the last call.
     pub fn advanced(&mut self) -> [usize; 2] {
         let now = [self.searched(), self.simulations()];
         let before = std::mem::replace(&mut self.told, now);
@@ -204,9 +204,9 @@ impl<G: Game> Episode<G> {
         self.search.begin_with_noise(Some(simulations), self.full.then_some(scale));
     }
 
-    /// Records the search's result and draws an action from its policy target with the temperature of this ply. In a
-    /// decided game, the best action is played; a Gumbel root plays its own winner; and an action of the opening is
-    /// drawn.
+    /// Records the search's result and plays an action. In the opening, the action is drawn by
+    /// [`Episode::draw_opening`]. In a decided game, the best action is played; with a Gumbel root, the winner of the
+    /// halving is played. Otherwise, the action is drawn from the policy target with the temperature of this ply.
     fn act(&mut self) {
         self.earlier += self.search.simulations();
         if self.is_opening() && !self.opening_search {
@@ -283,9 +283,9 @@ fn rounded(wdl: Wdl) -> [f32; 3] {
     [wdl.win, wdl.draw, wdl.loss].map(|p| (p * 1000.0).round() / 1000.0)
 }
 
-/// Returns how often each ply is drawn. A game's total weight is 1 per trained ply; the share `surprise_weight` of it
-/// is distributed by surprise and the rest equally. The weights are rounded to three decimal places; empty if all are
-/// 1.
+/// Returns how often training draws each ply, relative to the usual 1. The weights of a game sum to the number of its
+/// trained plies: the share `surprise_weight` of this sum is distributed by surprise, and the rest equally. The weights
+/// are rounded to three decimal places. The result is empty if all weights are 1.
 fn weights(surprise_weight: f64, surprise: &[Option<f64>]) -> Vec<f32> {
     let count = surprise.iter().flatten().count() as f64;
     let sum: f64 = surprise.iter().flatten().sum();

@@ -34,17 +34,17 @@ pub struct Generation<'a> {
     pub config: &'a Config,
     /// The game's identity, for the records.
     pub identity: &'a GameIdentity,
-    /// Its number, from 1.
+    /// The generation's number, from 1.
     pub number: usize,
     /// Number of games to play.
     pub games: usize,
     /// Simulations per action.
     pub simulations: usize,
-    /// The name of the evaluator, in every record. Two parts of the name have a meaning: with `uniform:` at the
-    /// beginning, the values of the searches are not learned from ([`Record::has_values`]); with `:N` at the end, no
-    /// action has more than N visits.
+    /// The name of the evaluator, in every record. Two parts of the name have a meaning: if it begins with `uniform:`,
+    /// the values of the searches are not learned from ([`Record::has_values`]); if it ends with `:N`, no action has
+    /// more than N visits.
     pub evaluator: String,
-    /// The starts of its games; with [`Starts::default`], all begin at the initial position.
+    /// The starts of the games; with [`Starts::default`], all games begin at the initial position.
     pub starts: Starts,
 }
 
@@ -67,33 +67,33 @@ pub struct Progress {
     pub evaluations: usize,
     /// Number of these leaves that a cache answered.
     pub hits: usize,
-    /// The use of an evaluator that wants batches.
+    /// The work of an evaluator that wants batches.
     pub bulk: Bulk,
 }
 
-/// The use of an evaluator that wants batches of more than one position, so far.
+/// The work so far of an evaluator that wants batches of more than one position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bulk {
     /// Number of batches.
     pub batches: usize,
     /// Number of positions in the batches, without those answered by a cache.
     pub positions: usize,
-    /// The number of positions that it wants in each batch.
+    /// The number of positions that the evaluator wants in each batch.
     pub wanted: usize,
-    /// The time during which it computed.
+    /// The time during which the evaluator computed.
     pub busy: Duration,
-    /// The total time that passed meanwhile.
+    /// The total time that passed while the evaluator was in use.
     pub elapsed: Duration,
 }
 
 impl Bulk {
-    /// Returns how full its batches were on average, 0 to 1, or `None` before the first batch.
+    /// Returns how full the batches were on average, 0 to 1, or `None` before the first batch.
     pub fn fill(&self) -> Option<f64> {
         let room = self.batches * self.wanted;
         (room > 0).then(|| (self.positions as f64 / room as f64).min(1.0))
     }
 
-    /// Returns the share of the time when it was idle.
+    /// Returns the share of the time when the evaluator was idle.
     pub fn idle(&self) -> f64 {
         let elapsed = self.elapsed.as_secs_f64();
         if elapsed > 0.0 { 1.0 - (self.busy.as_secs_f64() / elapsed).min(1.0) } else { 0.0 }
@@ -187,11 +187,11 @@ pub type Tick<'a> = &'a (dyn Fn(Progress) -> bool + Sync);
 /// nothing.
 pub type MakeEvaluator<'a, G> = &'a (dyn Fn() -> Box<dyn Evaluator<G> + 'a> + Sync);
 
-/// Determines which shards of a generation to play, one after another, and takes those whose games are all over. Any
-/// thread may call it at any time.
+/// Determines which shards of a generation to play, one after another, and takes each shard once all of its games are
+/// over. Any thread may call it at any time.
 pub trait Shards: Sync {
-    /// Returns the number of the shard whose games should begin now, or `None` if no more should begin. Called when
-    /// all games of the earlier shards have begun.
+    /// Returns the number of the shard whose games should begin now, or `None` if no more should begin. It is called
+    /// when all games of the earlier shards have begun.
     ///
     /// # Errors
     /// If the next shard cannot be determined; then no thread goes on.
@@ -208,7 +208,7 @@ pub trait Shards: Sync {
     fn kept(&self) -> usize;
 }
 
-/// The shards that a run's folder lacks, in order; they are written there.
+/// The shards that a run's folder lacks, in order. Their games are written into that folder.
 struct Missing<'a> {
     run: &'a Path,
     generation: usize,
@@ -233,8 +233,8 @@ impl Shards for Missing<'_> {
     }
 }
 
-/// Plays and writes the shards of a generation that `run` lacks, as played by `origin`. Calls `tick` from time to
-/// time, from any thread; `tick` returns false to stop. After an interruption, finished shards stay.
+/// Plays the shards of a generation that the folder `run` lacks, and writes them as played by `origin`. Calls `tick`
+/// from time to time, from any thread; `tick` returns false to stop. After an interruption, finished shards stay.
 ///
 /// # Errors
 /// As for [`play_shard`], or if shards cannot be written.
@@ -367,7 +367,7 @@ impl ShardPlan {
 /// let (mut rollout, monitor) = (Rollout::new(rules.game.clone()), Monitor::default());
 /// let mut play = |games| play_shard(&rules.game, &generation, games, &mut rollout, &monitor, &|_| true);
 /// let records = play(0..4)?;
-/// // a game does not depend on those that are played beside it
+/// // a game does not depend on the games played alongside it
 /// assert_eq!(play(2..3)?, records[2..3]);
 /// # Ok::<(), petteia::error::Error>(())
 /// ```
@@ -386,9 +386,9 @@ pub fn play_shard<G: Game>(
     play(game, generation, games, (evaluator, in_flight), monitor, tick)
 }
 
-/// Plays the same games and returns the same records, for an evaluator that needs large batches and leaves the CPU
-/// free in the meantime (a GPU): the leaves of one half of the games are evaluated while all cores advance the other
-/// half.
+/// Plays the same games as [`play_shard`] and returns the same records, for an evaluator that needs large batches and
+/// leaves the CPU free in the meantime (a GPU): the leaves of one half of the games are evaluated while all cores
+/// advance the other half.
 ///
 /// # Errors
 /// As for [`play_shard`].

@@ -1,6 +1,6 @@
-//! The starts of games that do not begin at the usual position but at positions from the previous generation's games.
+//! Starts of games: positions from the previous generation's games, where games begin instead of at the usual position.
 //!
-//! Input: records that were read back. Output: for each game of a generation, a position as text, or none; it depends
+//! Input: records that were read back. Output: for each game of a generation, a position as text, or none. It depends
 //! only on the seed, the generation, and the records. There are two kinds, both meant to show positions that
 //! self-play alone would never reach again:
 //!
@@ -19,15 +19,15 @@ use crate::replay::record::Record;
 use crate::replay::sample::Replayed;
 use crate::replay::store::Shard;
 
-/// The number of attempts at a fork: an action may end the game, or may be the only legal one.
+/// The number of attempts at a fork. An attempt fails if the action ends the game or if no other action is legal.
 const ATTEMPTS: usize = 8;
 
-/// The position where each game of a generation begins; `None` for the usual one.
+/// The position where each game of a generation begins; `None` for the usual position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Starts(Vec<Option<String>>);
 
 impl Starts {
-    /// Returns the start of a game, or `None` for the usual one.
+    /// Returns the position where a game begins, or `None` for the usual position.
     pub fn of(&self, game: usize) -> Option<&str> {
         self.0.get(game)?.as_deref()
     }

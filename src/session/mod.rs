@@ -8,10 +8,10 @@ pub(crate) mod saved;
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game};
 
-/// Returns the legal action that a text from another source stands for: the one with exactly this text, otherwise the
-/// only one that differs just in letter case, otherwise the only one with the same [letters and digits](bare). For
-/// example, `B2-C4`, `b2c4`, `b2xc4`, `b2-c4x`, and `b2:c4` all stand for `b2-c4` in a game where this is
-/// unambiguous.
+/// Returns the legal action that a text from another source stands for: the action with exactly this text, or else the
+/// only one whose text differs just in letter case, or else the only one whose text has the same [letters and
+/// digits](bare). For example, `B2-C4`, `b2c4`, `b2xc4`, `b2-c4x`, and `b2:c4` all stand for `b2-c4` in a game where
+/// this is unambiguous.
 pub fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
     let legal = game.legal(state);
     let written = game.parse_action(state, text).filter(|action| legal.binary_search(action).is_ok());
@@ -27,14 +27,14 @@ pub fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> 
     })
 }
 
-/// Returns the letters and digits of an action's text in lowercase, without the `x` of a capture. They stay the same
-/// when programs and rule sheets use different dashes, colons, brackets, and signs for captures and checks.
+/// Returns the letters and digits of an action's text in lowercase, without the `x` of a capture. These are the same
+/// even if programs and rule sheets use different dashes, colons, brackets, and signs for captures and checks.
 pub fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).filter(|c| *c != 'x').collect()
 }
 
-/// Returns the error for a text that does not name a legal action. It has the reason if the rules know one, or else
-/// an example if the text is not written like an action.
+/// Returns the error for a text that does not name a legal action. The error gives the reason, if the rules know one.
+/// If they do not and the text is not written like an action, it gives an example.
 pub fn illegal<G: Game>(game: &G, state: &G::State, text: &str) -> Error {
     let example = || match game.parse_action(state, text) {
         Some(_) => None,
@@ -127,7 +127,7 @@ impl<G: Game> Session<G> {
     /// Plays an action if it is legal.
     ///
     /// # Errors
-    /// If the action is not legal; nothing changes then.
+    /// If the action is not legal. In this case, nothing changes.
     pub fn try_play(&mut self, action: Action) -> Result<()> {
         self.game.try_play(&mut self.state, action)?;
         self.actions.push(action);
@@ -137,7 +137,7 @@ impl<G: Game> Session<G> {
     /// Plays the action that this text [names](meant).
     ///
     /// # Errors
-    /// If the text does not name a legal action; nothing changes then.
+    /// If the text does not name a legal action. In this case, nothing changes.
     pub fn play_text(&mut self, text: &str) -> Result<Action> {
         let action =
             meant(&self.game, &self.state, text).ok_or_else(|| illegal(&self.game, &self.state, text))?;
@@ -145,7 +145,7 @@ impl<G: Game> Session<G> {
         Ok(action)
     }
 
-    /// Takes back the last action; returns false if there is none.
+    /// Takes back the last action, and returns false if there is none.
     pub fn undo(&mut self) -> bool {
         let is_undone = self.actions.pop().is_some();
         self.state = self.state_after(self.actions.len());
@@ -177,7 +177,7 @@ impl<G: Game> Session<G> {
         self.plies().map(|(state, action)| self.game.action_text(&state, action)).collect()
     }
 
-    /// Returns the squares (row, column) of the view that the last action touched; empty if there is none.
+    /// Returns the squares (row, column) of the view that the last action touched, or none if there is no last action.
     pub fn touched(&self) -> Vec<(usize, usize)> {
         match self.actions.split_last() {
             Some((last, before)) => self.game.touched(&self.state_after(before.len()), *last),

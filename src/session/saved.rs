@@ -21,7 +21,7 @@ pub struct Saved {
     format: u32,
     /// The id in the registry.
     pub game: String,
-    /// The game's switches.
+    /// The game's options.
     pub options: Settings,
     /// The position in which the game started.
     pub start: String,
@@ -91,7 +91,7 @@ pub fn parse<G: Game>(rules: &Rules<G>, text: &str, place: &str) -> Result<(Sess
     }
     if saved.options != rules.identity.options {
         let differences = option_differences(&saved.options, &rules.identity.options);
-        return Err(fault(format!("it has other game options (there / here): {differences}")));
+        return Err(fault(format!("it has different game options (there / here): {differences}")));
     }
     let start = rules.game.parse_state(&saved.start)?;
     let mut session = Session::from(rules.game.clone(), start);

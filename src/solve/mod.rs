@@ -1,14 +1,15 @@
 //! The exact value of a position, by proof-number search in bounded memory: win, draw, or loss with best play.
 //!
 //! [`Solver`] asks up to two questions about a position: does the first player win, and does the first player at
-//! least draw? Each question is a tree of nodes of which one must hold (the first player is to move) and nodes of
-//! which all must hold (the second player is to move). Depth-first proof-number search (Nagai 2002) answers it with
-//! few nodes: it always extends the line whose proof or disproof seems to need the fewest further positions. Players
-//! need not alternate. Besides proof numbers, a node has [`Bounds`] of its value, which are valid for both questions.
+//! least draw? Each question is a tree: where the first player is to move, the answer is yes if it is yes after one of
+//! the actions; where the second player is to move, it must be yes after all of them. Depth-first proof-number search
+//! (Nagai 2002) answers the question with few nodes: it always extends the line whose proof or disproof seems to need
+//! the fewest further positions. Players need not alternate. Besides proof numbers, a node has [`Bounds`] of its value,
+//! which are valid for both questions.
 //!
 //! # What the answers are worth
 //!
-//! - A position is identified by its 64-bit [`Game::key`], so two positions with equal keys would be taken for one.
+//! - A position is identified by its 64-bit [`Game::key`], so two positions with equal keys would be confused.
 //!   With ten million positions in the table, the odds of that are one in 370,000 (see `table`).
 //! - Anything that the key leaves out is ignored here, too: for example, a limit of plies that is only a safety net.
 //! - A line that returns to a position with the same key proves nothing. If the value depends on such a line, it
@@ -22,7 +23,7 @@ use crate::game::{Action, Game, Outcome, Player};
 use table::{BoundsTable, Entry};
 use turns::Goal;
 
-/// A proof number that no number of positions can reach: a proof is impossible.
+/// The proof number of an impossible proof, which no number of positions can reach.
 const INFINITE: u32 = u32::MAX;
 /// The number of nodes between two calls of the caller's `more`.
 const BETWEEN_CALLS: u64 = 1024;
@@ -300,7 +301,7 @@ impl<G: Game> Solver<G> {
             let (best, second) = most_promising(&children, own);
             let child = &children[best];
             let mut child_limits = [0; 2];
-            // up to the second-best number plus a quarter, so that the search does not jump back and forth
+            // search up to the second-best number plus a quarter, so that the search does not jump back and forth
             child_limits[own] = limits[own].min(second.saturating_add(second / 4).saturating_add(1));
             let others = proof.numbers[1 - own].saturating_sub(child.proof.numbers[1 - own]);
             child_limits[1 - own] = limits[1 - own].saturating_sub(others);

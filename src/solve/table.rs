@@ -1,5 +1,5 @@
-//! A solver's memory of positions, of bounded size. When the table is full, or memory does not suffice for a larger
-//! table, new entries replace those that took the least work.
+//! A table of bounded size in which a solver remembers positions. When the table is full, or memory does not suffice
+//! for a larger table, new entries replace those that took the least work.
 //!
 //! A position is identified by [`Game::key`](crate::game::Game::key) alone: among n positions, some pair has the same
 //! 64 bits with a probability of about n² / 2⁶⁵ (one in 370,000 for ten million positions).
@@ -65,8 +65,8 @@ impl BoundsTable {
         self.entries[self.bucket(key)].iter().find(|entry| entry.work > 0 && entry.key == key)
     }
 
-    /// Makes the processor load the buckets of these positions. Buckets are far apart in memory, and loads that do
-    /// not wait for each other take together about as long as a single one.
+    /// Makes the processor load the buckets of these positions. Buckets are far apart in memory, and several loads that
+    /// do not wait for each other take about as long as a single one.
     pub fn load(&self, keys: impl Iterator<Item = u64>) {
         let ends = keys.fold(0, |sum: u32, key| {
             let bucket = self.bucket(key);

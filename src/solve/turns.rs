@@ -1,4 +1,4 @@
-//! The value of a position and of its actions, with questions asked in turns, so that no hard question uses up the
+//! Finds the value of a position and of its actions by asking questions in turn, so that no hard question uses up the
 //! nodes of an easy one.
 //!
 //! Each round asks about the position itself first, then about each action that is still unknown; the next round has
@@ -167,7 +167,7 @@ impl<G: Game> Turns<'_, G> {
         }
     }
 
-    /// Returns the order of the questions: whether the player to move wins comes first.
+    /// Returns the order of the questions. The question whether the player to move wins comes first.
     fn order(&self) -> [usize; 2] {
         if self.player == Player::First { [0, 1] } else { [1, 0] }
     }
@@ -209,7 +209,7 @@ impl<G: Game> Turns<'_, G> {
         }
     }
 
-    /// Draws conclusions from the bounds of the position for those of its actions, and the other way around.
+    /// Derives bounds of the actions from the bounds of the position, and the other way around.
     fn deduce(&mut self) {
         let player = self.player;
         let after = self.actions.iter().map(|(_, position)| position.bounds);
@@ -222,7 +222,7 @@ impl<G: Game> Turns<'_, G> {
         }
         let reaches = |position: &BoundedPosition<G::State>| position.bounds.for_player(player).1 >= worth;
         let mut candidates = self.actions.iter_mut().filter(|(_, position)| reaches(position));
-        // if only one action can be worth as much as the position, it is worth that
+        // if only one action can be worth as much as the position, it is worth exactly that
         if let (Some((_, only)), None) = (candidates.next(), candidates.next()) {
             only.bounds = only.bounds.and(floor);
         }

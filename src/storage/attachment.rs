@@ -72,7 +72,7 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Opens the program's file at the first byte of the payload; the trailer follows the last one.
+    /// Opens the program's file at the first byte of the payload; the trailer follows the payload's last byte.
     pub fn open(&self) -> Result<File> {
         let mut file = storage::open(&self.path)?;
         file.seek(SeekFrom::Start(self.start)).map_err(Error::io(&self.path))?;

@@ -55,7 +55,7 @@ pub fn open_log(path: &Path) -> Result<File> {
 /// open, such as `/dev/stdin` or a shell's `<(command)`. `what` names the kind of file in the error.
 ///
 /// # Errors
-/// If it is something else, is too long, or cannot be read.
+/// If the path names something else, or if the file is too long or cannot be read.
 pub fn read_given(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>> {
     if let Some(object) = remote::object(path)? {
         return object.read(limit, what);

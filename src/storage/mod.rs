@@ -42,8 +42,8 @@ const SEAL: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}");
 /// Number of hexadecimal digits of a SHA-256.
 const DIGITS: usize = 64;
 
-/// Creates a folder and its missing parents; when this returns, each is on disk, together with its entry in its
-/// parent.
+/// Creates a folder and its missing parents. When this returns, each of these folders is on disk, together with its
+/// entry in its parent.
 pub fn create_folder(path: &Path) -> Result<()> {
     if remote::object(path)?.is_some() {
         return Ok(());
@@ -60,7 +60,7 @@ pub fn create_parent(path: &Path) -> Result<()> {
     create_folder(parent(path))
 }
 
-/// Does the same as [`create_folder`] for a folder below `root`, which must exist: if it was deleted, it is not
+/// Does the same as [`create_folder`] for a folder below `root`, which must exist: if `root` was deleted, it is not
 /// created again.
 pub fn create_folder_in(root: &Path, path: &Path) -> Result<()> {
     if remote::object(path)?.is_some() || path.is_dir() {
@@ -126,7 +126,7 @@ fn still_at(file: &File, path: &Path) -> std::io::Result<bool> {
     }
 }
 
-/// The lock of a file, held until this is dropped.
+/// The lock of a file, held until this value is dropped.
 ///
 /// Closing the file is not enough: a child process that another thread is starting briefly holds every open file, and
 /// the lock with it.
@@ -253,7 +253,7 @@ pub fn sync(path: &Path) -> Result<()> {
     }
 }
 
-/// Renames a file or folder within its folder; in an object store, file by file.
+/// Renames a file or folder within its folder. In an object store, the files of a folder are renamed one by one.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     if let Some(object) = remote::object(from)? {
         return object.rename(to);
@@ -309,7 +309,7 @@ pub fn has_folder(path: &Path) -> bool {
     is_folder(path).unwrap_or(false)
 }
 
-/// What can be learned about a file or folder without reading it.
+/// The properties of a file or folder that are known without reading it.
 #[derive(Clone, Copy, Debug)]
 pub struct FileAbout {
     /// Whether it is a regular file.

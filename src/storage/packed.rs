@@ -7,7 +7,7 @@ use std::io::{BufRead, Read, Result};
 #[cfg(target_family = "wasm")]
 use std::io::{Error, ErrorKind};
 
-/// Returns zstd's answer, or the error that there is no zstd for these arguments.
+/// Returns the result of zstd or, in a program without zstd, an error; the arguments are then unused.
 macro_rules! codec {
     ($answer:expr, $($argument:ident),*) => {{
         #[cfg(not(target_family = "wasm"))]
@@ -37,7 +37,8 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
     codec!(zstd::decode_all(bytes), bytes)
 }
 
-/// Unpacks only as far as it is read, with a window of at most 2 to the power of `window_log` bytes.
+/// Returns a reader that unpacks only as far as it is read, with a window of at most 2 to the power of `window_log`
+/// bytes.
 ///
 /// # Errors
 /// If no memory is left, or if this program is for WebAssembly. Damage is found by reading.

@@ -33,8 +33,8 @@ fn parts(path: &Path) -> Option<(&str, &str, &str)> {
     (is_known && !bucket.is_empty()).then_some((scheme, bucket, below.trim_end_matches('/')))
 }
 
-/// Rejects an address that names nothing that can be read or written here. A path of the file system may look like
-/// one, but nobody means the folder `http:`.
+/// Rejects an address that names nothing that can be read or written here. A path of the file system may look like such
+/// an address, but nobody means a folder named `http:`.
 fn refuse_strange(path: &Path) -> Result<()> {
     let Some((scheme, rest)) = path.to_str().and_then(|text| text.split_once("://")) else { return Ok(()) };
     let is_scheme = |text: &str| {
@@ -71,7 +71,8 @@ pub(super) fn object(path: &Path) -> Result<Option<Object>> {
     parts(path).map(|parts| Object::new(path, parts)).transpose()
 }
 
-/// Returns an error for a path that names something in an object store, because this program has none.
+/// Returns an error for a path that names something in an object store, because this program does not support object
+/// stores.
 #[cfg(not(feature = "cloud"))]
 pub(super) fn object(path: &Path) -> Result<Option<Object>> {
     refuse_strange(path)?;

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::{door, is_remote};
 use crate::error::{Error, Result};
 
-/// The number of bytes, the last ones read, that are compared before reading continues.
+/// How many of the bytes read last are compared before reading continues.
 const MARK: u64 = 64;
 
 /// Something that the reader found.
@@ -52,8 +52,8 @@ struct Seen {
 }
 
 impl Tail {
-    /// Returns the file at `path`, which need not exist yet, from its beginning. Its lines have at most `longest`
-    /// bytes.
+    /// Returns a reader that starts at the beginning of the file at `path`, which need not exist yet. Its lines have at
+    /// most `longest` bytes.
     pub fn new(path: &Path, longest: usize) -> Tail {
         Tail { path: path.to_path_buf(), longest, at: 0, rest: Vec::new(), is_too_long: false, seen: None }
     }
@@ -62,7 +62,7 @@ impl Tail {
     /// counts as empty.
     ///
     /// # Errors
-    /// If it is not a regular file, or cannot be read.
+    /// If the file is not a regular file, or cannot be read.
     pub fn read(&mut self, limit: u64, each: &mut dyn FnMut(Found)) -> Result<bool> {
         let mut file = match door::open(&self.path) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
@@ -95,7 +95,7 @@ impl Tail {
         self.at
     }
 
-    /// Returns the part read of a last line that has no line end yet; empty if the line is too long.
+    /// Returns what was read of a last line that has no line end yet; empty if the line is too long.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }

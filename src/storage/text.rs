@@ -1,7 +1,7 @@
 //! Text written by other programs: files, and lines of a stream.
 //!
-//! Editors and shells put a byte order mark in front of UTF-8, and some write UTF-16 unasked (PowerShell 5 with `>`).
-//! The mark is skipped; UTF-16 is rejected with advice, because it would be nonsense if read as UTF-8.
+//! Some editors and shells put a byte order mark in front of UTF-8, and some write UTF-16 by default (PowerShell 5 with
+//! `>`). The mark is skipped; UTF-16 is rejected with advice, because it would be nonsense if read as UTF-8.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ const UTF_16: &str = "this is text in UTF-16: save it as UTF-8";
 /// Returns the text without its byte order mark, if it has one.
 ///
 /// # Errors
-/// If the text is UTF-16; the error says so, and how to fix it.
+/// If the text is UTF-16; the error says so, and says how to fix it.
 pub fn unmarked(bytes: &[u8]) -> Result<&[u8], String> {
     if MARKS_16.iter().any(|mark| bytes.starts_with(mark)) {
         Err(UTF_16.into())

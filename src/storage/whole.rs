@@ -1,8 +1,8 @@
 //! Files and folders that appear completely or not at all: they are made under a temporary name, then renamed.
 //!
-//! A temporary is locked while it is being made. Several processes may make the same file at once, each under its own
-//! temporary name. A temporary without a lock was left behind by a process that is gone; the next process that makes
-//! the same file removes it.
+//! A file or folder under a temporary name, a *temporary*, is locked while it is being made. Several processes may make
+//! the same file at once, each under its own temporary name. A temporary without a lock was left behind by a process
+//! that is gone; the next process that makes the same file removes it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -61,9 +61,9 @@ fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<&File>) -> Result<()
 }
 
 /// Writes `bytes` to `path` if nothing is there yet; if several processes do so at once, one succeeds. Returns `None`
-/// if these bytes are there now, and otherwise the bytes that another process wrote before. The bytes should differ
-/// from everyone else's: then finding them there proves that this process wrote them, even if the answer to the first
-/// attempt was lost.
+/// if the file has these bytes now, and otherwise the bytes that another process wrote before. The bytes should differ
+/// from those of all other processes. Finding them in the file then proves that this process wrote them, even if the
+/// answer to the first attempt was lost.
 ///
 /// # Errors
 /// If the file can be neither written nor read.
@@ -143,7 +143,7 @@ fn write_objects(path: &Path, last: &str, fill: impl FnOnce(&Path) -> Result<()>
     result
 }
 
-/// A counter that makes the names of this process's folders different.
+/// A counter that makes the names of this process's folders unique.
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
 fn made_meanwhile(path: &Path) -> Error {
@@ -151,7 +151,7 @@ fn made_meanwhile(path: &Path) -> Error {
     Error::Config(format!("{} already exists: {what}", path.display()))
 }
 
-/// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left behind in `folder`.
+/// Removes temporaries that an interrupted [`write_whole`] or [`write_folder_whole`] may have left behind in `folder`.
 pub fn remove_temporaries(folder: &Path) -> Result<()> {
     if is_remote(folder) {
         return Ok(());
@@ -237,11 +237,11 @@ fn opened_new(path: &Path) -> IoResult<Option<File>> {
 
 /// Whether a temporary is still being made.
 enum Use {
-    /// No: no other process removes it while this lock is held. A leftover without a lock is of a kind that is never
-    /// made here.
+    /// It is not. While this lock is held, no other process removes it. A leftover without a lock is of a kind that is
+    /// never made here.
     Left(Option<Locked>),
     Now,
-    /// Unknown: there are no locks here, or the temporary may not be opened.
+    /// This is unknown: there are no locks here, or the temporary may not be opened.
     Unknown,
 }
 

@@ -1,16 +1,16 @@
 //! The tree of a text: squares, numbers, conditions, and effects, generic over their [leaves](Leaves).
 //!
 //! A text is parsed into a tree of names and relative directions ([`Read`](super::text::Read)) and lowered to the same
-//! tree with masks and shifts ([`Compiled`](super::ops::Compiled)). What is true of both is written here once: the
-//! parts of a node ([`Set::parts`]), what a node costs and depends on ([`Set::node`]), and how a tree becomes another
-//! ([`Mapping`]).
+//! tree with masks and shifts ([`Compiled`](super::ops::Compiled)). This module defines what both trees share: the
+//! parts of a node ([`Set::parts`]), what a node costs and depends on ([`Set::node`]), and how one tree is turned into
+//! another ([`Mapping`]).
 
 use std::fmt::Debug;
 use std::ops::BitOr;
 
-/// What the leaves of a tree are.
+/// The types of the leaves of a tree.
 pub trait Leaves: Clone + Debug + PartialEq {
-    /// Squares that consist of no others.
+    /// A set of squares that is not composed of other sets.
     type Squares: Clone + Debug + PartialEq;
     /// A step to a neighbor.
     type Direction: Copy + Debug + PartialEq;
@@ -18,13 +18,13 @@ pub trait Leaves: Clone + Debug + PartialEq {
     type Leap: Copy + Debug + PartialEq;
     /// Squares in a row: a length and directions.
     type Row: Clone + Debug + PartialEq;
-    /// The counter of a side, of one kind of piece if it is kept per piece.
+    /// The counter of a side. A counter that is kept per piece is that of one kind of piece.
     type Counter: Copy + Debug + PartialEq;
 
     /// Whether these squares differ between the players.
     fn is_sided(squares: &Self::Squares) -> bool;
 
-    /// Whether the second player means the opposite of this direction.
+    /// Whether this direction means the opposite one for the second player.
     fn is_relative(direction: Self::Direction) -> bool;
 
     /// The directions of a row.
@@ -33,8 +33,8 @@ pub trait Leaves: Clone + Debug + PartialEq {
 
 /// A change of the leaves `L` of a tree into the leaves `N`.
 ///
-/// A type that implements it says what becomes of each leaf, and may change what becomes of whole sets and conditions:
-/// every part of a tree goes through [`Mapping::set`] and [`Mapping::condition`].
+/// An implementation defines the new leaf for each leaf. It can also replace whole sets and conditions, because every
+/// part of a tree goes through [`Mapping::set`] and [`Mapping::condition`].
 pub trait Mapping<L: Leaves, N: Leaves>: Sized {
     fn squares(&mut self, squares: &L::Squares) -> Set<N>;
     fn direction(&mut self, direction: L::Direction) -> N::Direction;
@@ -46,7 +46,7 @@ pub trait Mapping<L: Leaves, N: Leaves>: Sized {
         directions.iter().map(|direction| self.direction(*direction)).collect()
     }
 
-    /// Directions of which opposite ones mean the same.
+    /// Maps directions that stand for axes: opposite directions mean the same axis.
     fn axes(&mut self, axes: &[L::Direction]) -> Vec<N::Direction> {
         self.directions(axes)
     }
@@ -64,10 +64,10 @@ pub trait Mapping<L: Leaves, N: Leaves>: Sized {
     }
 }
 
-/// Whose pieces or counter.
+/// The side that pieces or a counter belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The player who acts or, in ends, has acted.
+    /// The player who acts or, in ends, the player who has acted.
     Own,
     Enemy,
 }
@@ -75,13 +75,13 @@ pub enum Side {
 /// What a set costs and depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Nature {
-    /// Takes more than a few operations, so that it pays to find it only once per position.
+    /// Takes more than a few operations, so it is worth computing only once per position.
     pub costs_much: bool,
     /// Depends on the squares of an action: `from`, `to`, `over`.
     pub of_action: bool,
     /// Has a meaning only for a piece that moves in a direction: `up to`.
     pub ahead: bool,
-    /// Leaves out the piece that moves in a direction.
+    /// Excludes the piece that moves in a direction.
     pub others: bool,
     /// Depends on which piece continues: `moved`.
     pub of_moved: bool,
@@ -150,21 +150,21 @@ pub enum Set<L: Leaves> {
     Others(Box<Around<L>>),
     /// The squares one leap away.
     Leap(Box<Leaping<L>>),
-    /// The squares that a line from `of` reaches over squares of `with`, including the first other square.
+    /// The squares that lines from `of` reach over squares of `with`, including the first square that is not in `with`.
     Reach(Box<Along<L>>),
     /// The first squares behind straight runs of `of` that begin next to `with`.
     Beyond(Box<Along<L>>),
     /// Straight runs of `of` with a square of `with` at both ends.
     Enclosed(Box<Along<L>>),
-    /// As [`Set::Enclosed`], if the piece has gone to one of the ends.
+    /// As [`Set::Enclosed`], but only runs with the piece that has just arrived at one of their ends.
     Custodial(Box<Along<L>>),
-    /// The squares of the first set from which the first square ahead that is not in it is in the second.
+    /// The squares of the first set from which a line ahead leaves this set onto a square of the second.
     UpTo(Box<[Set<L>; 2]>),
-    /// The squares of `with` that are connected to `of` through it.
+    /// The squares of `with` that are connected to `of` through squares of `with`.
     Group(Box<Along<L>>),
     /// Squares in a row.
     Line(Box<InRow<L>>),
-    /// Squares with a piece or the edge in this direction: where falling pieces stop.
+    /// Squares whose neighbor in this direction has a piece or is off the board: the squares where falling pieces stop.
     Floor(Box<L::Direction>),
 }
 
@@ -190,7 +190,7 @@ pub struct Along<L: Leaves> {
     pub directions: Vec<L::Direction>,
 }
 
-/// Rows of squares of a set.
+/// Rows of squares that belong to a set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InRow<L: Leaves> {
     pub of: Set<L>,
@@ -208,7 +208,7 @@ impl<L: Leaves> Set<L> {
         Set::Or(Box::new([one, other]))
     }
 
-    /// The sets of which this one directly consists, in their order.
+    /// Returns the direct parts of this set, in their order.
     pub fn parts(&self) -> impl Iterator<Item = &Set<L>> {
         let (one, other) = match self {
             Set::Leaf(_) | Set::Empty | Set::From | Set::To | Set::Over | Set::Moved | Set::Floor(_) => {
@@ -228,7 +228,7 @@ impl<L: Leaves> Set<L> {
         one.into_iter().chain(other)
     }
 
-    /// What this node costs and depends on, without its parts.
+    /// Returns what this node costs and depends on, without its parts.
     pub fn node(&self) -> Nature {
         let search = |directions: &[L::Direction]| Nature {
             costs_much: true,
@@ -253,12 +253,12 @@ impl<L: Leaves> Set<L> {
         }
     }
 
-    /// What the whole set costs and depends on.
+    /// Returns what the whole set costs and depends on.
     pub fn nature(&self) -> Nature {
         self.parts().fold(self.node(), |nature, part| nature | part.nature())
     }
 
-    /// The same set of mapped parts.
+    /// Returns the same kind of set with mapped parts.
     pub fn mapped<N: Leaves, Map: Mapping<L, N>>(&self, map: &mut Map) -> Set<N> {
         match self {
             Set::Leaf(squares) => map.squares(squares),
@@ -331,7 +331,7 @@ impl<L: Leaves> Number<L> {
         Number::Minus(Box::new([one, other]))
     }
 
-    /// The squares that are counted.
+    /// Returns the squares that are counted.
     fn set(&self) -> Option<&Set<L>> {
         match self {
             Number::Count(set) | Number::Groups(set, _) => Some(set),
@@ -345,7 +345,7 @@ impl<L: Leaves> Number<L> {
         }
     }
 
-    /// This number and those of which it is a sum.
+    /// Collects this number and the numbers that are added or subtracted in it.
     fn collect<'a>(&'a self, numbers: &mut Vec<&'a Number<L>>) {
         numbers.push(self);
         if let Number::Plus(both) | Number::Minus(both) = self {
@@ -353,7 +353,7 @@ impl<L: Leaves> Number<L> {
         }
     }
 
-    /// The same number of mapped parts.
+    /// Returns the same kind of number with mapped parts.
     pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Number<N> {
         match self {
             Number::Is(number) => Number::Is(*number),
@@ -426,7 +426,7 @@ impl<L: Leaves> Condition<L> {
         Condition::Or(Box::new([one, other]))
     }
 
-    /// This condition and those of which it is made, in their order.
+    /// Returns this condition and all conditions inside it, in their order.
     pub fn all(&self) -> Vec<&Condition<L>> {
         let mut all = Vec::new();
         self.collect(&mut all);
@@ -451,7 +451,7 @@ impl<L: Leaves> Condition<L> {
         self.all().into_iter().any(holds)
     }
 
-    /// The numbers that are compared, and their parts.
+    /// Returns the numbers that this condition compares, and their parts.
     pub fn numbers(&self) -> Vec<&Number<L>> {
         let mut numbers = Vec::new();
         for part in self.all() {
@@ -463,7 +463,7 @@ impl<L: Leaves> Condition<L> {
         numbers
     }
 
-    /// The sets of squares of the position that are asked about; not those of [places](Condition::Place).
+    /// Returns the sets of squares that this condition tests, except those of [places](Condition::Place).
     pub fn sets(&self) -> Vec<&Set<L>> {
         let mut sets = Vec::new();
         for part in self.all() {
@@ -482,7 +482,7 @@ impl<L: Leaves> Condition<L> {
         sets
     }
 
-    /// The same condition of mapped parts.
+    /// Returns the same kind of condition with mapped parts.
     pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Condition<N> {
         match self {
             Condition::Any(of) => Condition::Any(map.set(of)),
@@ -532,7 +532,7 @@ pub enum Effect<L: Leaves> {
 }
 
 impl<L: Leaves> Effect<L> {
-    /// The effect without the condition under which it takes place.
+    /// Returns the effect without its condition.
     pub fn unconditional(&self) -> &Effect<L> {
         match self {
             Effect::When(_, effect) => effect.unconditional(),
@@ -540,7 +540,7 @@ impl<L: Leaves> Effect<L> {
         }
     }
 
-    /// The condition under which it takes place.
+    /// Returns the condition of the effect, if it has one.
     pub fn condition(&self) -> Option<&Condition<L>> {
         match self {
             Effect::When(condition, _) => Some(condition),
@@ -548,7 +548,7 @@ impl<L: Leaves> Effect<L> {
         }
     }
 
-    /// The squares whose pieces or states it changes.
+    /// Returns the squares whose pieces or states the effect changes.
     pub fn set(&self) -> Option<&Set<L>> {
         match self {
             Effect::Remove(set)
@@ -561,7 +561,7 @@ impl<L: Leaves> Effect<L> {
         }
     }
 
-    /// The same effect of mapped parts.
+    /// Returns the same kind of effect with mapped parts.
     pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Effect<N> {
         match self {
             Effect::Remove(of) => Effect::Remove(map.set(of)),

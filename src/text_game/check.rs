@@ -1,10 +1,10 @@
-//! What a text must not say although each of its words is in its place.
+//! Checks for statements that are grammatical but have no meaning.
 
 use super::ast::Spot;
 use super::lex::{Parsed, Problem};
 use super::text::{ActionLine, Condition, End, Next, Set, Text, Verdict, Way};
 
-/// Checks that everything in a text has a meaning where it stands.
+/// Checks that everything in a text has a meaning in its context.
 ///
 /// # Errors
 /// The first problem, with its line.
@@ -19,7 +19,8 @@ pub fn check(text: &Text) -> Parsed<()> {
             "a piece that may continue may also stop, so the phase needs a line `otherwise pass`".into();
         return Err(at(line.line, what));
     }
-    // the same player acts in another phase, in which the other one would begin if nothing led out of it
+    // `then` gives the same player an action in another phase; if nothing led out of that phase, the other player's
+    // next turn would begin there
     let leads_out = |phase: usize| {
         let mut here = text.actions.iter().filter(|line| line.phase == phase);
         here.any(|line| matches!(line.next, Next::Then(other) | Next::Phase(other) if other != phase))
@@ -57,7 +58,7 @@ type Checked = Result<(), String>;
 fn no_action(set: &Set) -> Checked {
     let nature = set.nature();
     if nature.of_action || nature.ahead {
-        Err("`from`, `to`, `over`, `custodial` and `up to` have no meaning here, since nothing is being done"
+        Err("`from`, `to`, `over`, `custodial` and `up to` have no meaning here, since there is no action"
             .into())
     } else {
         Ok(())
@@ -67,7 +68,9 @@ fn no_action(set: &Set) -> Checked {
 fn end(end: &End) -> Checked {
     let asks_for_place = |part: &Condition| matches!(part, Condition::Place(..) | Condition::Inward);
     if end.condition.any(asks_for_place) {
-        return Err("an end cannot ask where a piece comes from or goes: it sees only the position".into());
+        return Err(
+            "an end cannot test where a piece comes from or goes to: it sees only the position".into()
+        );
     }
     let in_position = |set: &Set| {
         if set.nature().of_moved {
@@ -108,12 +111,13 @@ fn action(line: &ActionLine) -> Checked {
     })
 }
 
-/// Checks where a piece can go.
+/// Checks the squares that a piece can go to.
 fn target(line: &ActionLine, set: &Set) -> Checked {
     let nature = set.nature();
     if nature.of_action {
         return Err(
-            "where a piece may go cannot speak of `from`, `to`, `over` or `custodial`: use `if`, or name a set".into()
+            "the target squares cannot mention `from`, `to`, `over` or `custodial`: use `if`, or name a set"
+                .into(),
         );
     }
     if nature.ahead && !line.way.moves() {
@@ -128,13 +132,13 @@ fn before(line: &ActionLine, condition: &Condition) -> Checked {
     for part in condition.all() {
         match part {
             Condition::Place(Spot::From, _) | Condition::Inward if !moves => {
-                return Err("no piece moves by this action".into());
+                return Err("this action does not move a piece".into());
             }
             Condition::Place(Spot::To, _) if matches!(line.way, Way::Pass | Way::Swap) => {
-                return Err("nothing goes anywhere by this action".into());
+                return Err("this action has no target square".into());
             }
             Condition::Place(Spot::Over, _) if !matches!(line.way, Way::Hop { .. }) => {
-                return Err("only a hop goes over a square".into());
+                return Err("only a hop passes over a square".into());
             }
             Condition::Place(Spot::To, Set::Step(around)) if moves && around.of == Set::From => {}
             Condition::Place(Spot::To, set) => target(line, set)?,
@@ -164,5 +168,5 @@ fn after(condition: &Condition) -> Checked {
 }
 
 fn without_direction(set: &Set) -> Checked {
-    if set.nature().ahead { Err("`up to` has a meaning only where a piece may go".into()) } else { Ok(()) }
+    if set.nature().ahead { Err("`up to` has a meaning only in target squares".into()) } else { Ok(()) }
 }

@@ -174,7 +174,7 @@ impl<M: Mask> Game for TextGame<M> {
         let rules = &self.0.rules[before.to_move.index()];
         let trip = rules.trip(&rules.lines[line], plane, square, &before.things);
         let Shape { height, width, .. } = self.0.shape;
-        // in the order of the move, as people click them
+        // in the order in which a player clicks them
         let [over, to] = [trip.over & !trip.from & !trip.to, trip.to & !trip.from];
         let squares = [trip.from, over, to].into_iter().flat_map(|squares| squares.squares());
         squares.map(|square| BoardView::place(square, height, width)).collect()
@@ -217,7 +217,7 @@ impl<M: Mask> TextGame<M> {
     }
 }
 
-/// Returns the shape with which a piece of this name is drawn.
+/// Returns the shape that a piece with this name is drawn as.
 fn shape_of(name: &str) -> Option<PieceShape> {
     Some(match name {
         "checker" | "man" | "draughtsman" => PieceShape::Checker,

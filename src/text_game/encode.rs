@@ -16,7 +16,7 @@ pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes)
     let [own, enemy] = game.rules(state.to_move);
     let player = own.player;
     let text = &of.text;
-    // the other player's view, as if that player were to move
+    // the opponent's targets, as if it were the opponent's turn
     let clock = Clock { goes_on: false, moved: NOWHERE, line: ANY_LINE, ..state.clock };
     let sights = [own.sight(&state.things, &state.clock), enemy.sight(&state.things, &clock)];
     let side = |side: Side| usize::from(side == Side::Enemy);
@@ -29,7 +29,7 @@ pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes)
                 let to = match &rules.lines[line].moves {
                     Move::From(planes) => {
                         let plane = &planes[plane - rules.lines[line].first];
-                        // a hop over the edge shows its last square on the board
+                        // for a hop off the board, show the last square on the board
                         let inside = squares & plane.by.inner;
                         let outside = squares & !plane.by.inner;
                         plane.by.of(inside) | plane.step.of(outside)

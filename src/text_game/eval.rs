@@ -7,12 +7,13 @@ use super::limits::MOST_KEPT;
 use super::mask::Mask;
 use super::ops::{self, Ahead, Condition, Number, Set, Slot, Things, flood};
 
-/// A position as one player sees it, in which sets have a meaning.
+/// A position as one player sees it, in which sets are evaluated.
 pub struct Sight<'a, M: Mask> {
     /// The squares of the board.
     pub board: M,
     pub things: &'a Things<M>,
-    /// The player's sets that are found once, those found so far, and a bit for each of these.
+    /// The player's sets that are computed once per position, the squares of those computed so far, and a bit for each
+    /// of the latter.
     pub sets: &'a [Set<M>],
     pub kept: [Cell<M>; MOST_KEPT],
     pub is_kept: Cell<u32>,
@@ -25,13 +26,13 @@ pub struct Sight<'a, M: Mask> {
     pub ply: u16,
     pub quiet: u16,
     pub passes: u8,
-    /// The direction in which a piece takes one step, while the sets are asked where it may go.
+    /// The direction in which a piece takes one step, while the sets of its target squares are evaluated.
     pub going: Cell<u8>,
     pub ahead: Cell<Option<Ahead<M>>>,
 }
 
 impl<M: Mask> Sight<'_, M> {
-    /// The squares of a set.
+    /// Returns the squares of a set.
     #[inline(always)]
     pub fn set(&self, set: &Set<M>) -> M {
         match set {
@@ -50,7 +51,7 @@ impl<M: Mask> Sight<'_, M> {
         }
     }
 
-    /// A set that is found once.
+    /// Returns the squares of a set that is computed once per position.
     pub fn kept(&self, index: usize) -> M {
         self.set(&Set::Leaf(Slot::Kept(index)))
     }
@@ -60,7 +61,7 @@ impl<M: Mask> Sight<'_, M> {
         index < MOST_KEPT && self.is_kept.get() >> index & 1 == 1
     }
 
-    /// The squares of a set that consists of others.
+    /// Returns the squares of a set that is composed of other sets.
     #[inline(never)]
     fn found(&self, set: &Set<M>) -> M {
         match set {
@@ -92,7 +93,7 @@ impl<M: Mask> Sight<'_, M> {
         }
     }
 
-    /// The squares of a set that takes more than a step.
+    /// Returns the squares of a set whose evaluation takes more than one step.
     #[inline(never)]
     fn far(&self, set: &Set<M>) -> M {
         match set {
@@ -115,7 +116,7 @@ impl<M: Mask> Sight<'_, M> {
                 line.row.iter().fold(M::NONE, |found, run| found | run.all(of, line.exactly))
             }
             Set::Floor(down) => {
-                // squares without one below, or with a piece there
+                // squares with no square below, or with a piece below
                 let stays = !down.inner | down.before(self.own | self.enemy);
                 stays & self.board
             }
@@ -130,7 +131,7 @@ impl<M: Mask> Sight<'_, M> {
             | Set::Or(_)
             | Set::Step(_)
             | Set::Others(_)
-            | Set::Leap(_) => unreachable!("these sets are found without a search"),
+            | Set::Leap(_) => unreachable!("these sets are evaluated without a search"),
         }
     }
 
@@ -148,7 +149,7 @@ impl<M: Mask> Sight<'_, M> {
         }
     }
 
-    /// Whether a condition holds; `stuck` says whether a side has no action.
+    /// Returns whether a condition holds. `stuck` returns whether a side has no action.
     pub fn holds(&self, condition: &Condition<M>, stuck: &dyn Fn(Side) -> bool) -> bool {
         match condition {
             Condition::Compared(Number::Counter(index), how, Number::Is(number)) => {
@@ -162,16 +163,16 @@ impl<M: Mask> Sight<'_, M> {
         }
     }
 
-    /// Whether a condition about sets and numbers holds.
+    /// Returns whether a condition about sets and numbers holds.
     fn holds_of_sets(&self, condition: &Condition<M>) -> bool {
         match condition {
-            // the question is only whether a row begins somewhere
+            // it is enough to know whether a row begins anywhere
             Condition::Any(Set::Line(line)) => {
                 let of = self.set(&line.of);
                 line.row.iter().any(|run| run.begins(of, line.exactly).any())
             }
             Condition::Any(of) => self.set(of).any(),
-            // one group is found without counting the others
+            // whether there is exactly one group can be decided without counting all groups
             Condition::Compared(Number::Groups(of, directions), Compare::Is, Number::Is(1)) => {
                 let of = self.set(of);
                 of.any() && flood(M::of(of.lowest()), of, directions) == of
@@ -189,7 +190,7 @@ impl<M: Mask> Sight<'_, M> {
                 };
                 (place & self.set(of)).any()
             }
-            // only where pieces may go is asked for it
+            // this condition is evaluated only for target squares
             Condition::Inward => false,
             Condition::Stuck(_) | Condition::Not(_) | Condition::And(_) | Condition::Or(_) => {
                 unreachable!("these conditions are not about sets")

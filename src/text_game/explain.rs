@@ -1,4 +1,4 @@
-//! What each line of a text means in a position, for designers who wonder why an action is possible or not.
+//! Explains what each line of a text means in a position, for designers who wonder why an action is or is not possible.
 
 use super::game::TextGame;
 use super::mask::Mask;
@@ -15,17 +15,18 @@ pub struct Explained {
     pub line: usize,
     /// What the line says.
     pub words: String,
-    /// What it means here, in a few words.
+    /// What the line means in this position, in a few words.
     pub says: String,
-    /// The squares of the set, or those that the line's actions lead to: `row * width + column` from the bottom left.
+    /// The squares of the set, or the squares that the line's actions lead to: `row * width + column` from the bottom
+    /// left.
     pub squares: Vec<usize>,
-    /// The actions that it allows.
+    /// The actions that the line allows.
     pub actions: Vec<String>,
 }
 
 impl Sized {
-    /// Explains the sets, actions, and ends of the text in a position, by default the initial one, in the order of the
-    /// text.
+    /// Explains the sets, actions, and ends of the text, in the order of the text, for a position (by default, the
+    /// initial position).
     ///
     /// # Errors
     /// If the position is not one of this game.
@@ -86,8 +87,8 @@ impl<M: Mask> TextGame<M> {
                 () if line.phase != state.clock.phase as usize => {
                     format!("nothing: only in the phase {phase}")
                 }
-                () if state.clock.line != ANY_LINE => "nothing: a piece goes on".into(),
-                () if self.is_superseded(state, index) => "nothing: a line above it allows something".into(),
+                () if state.clock.line != ANY_LINE => "nothing: a piece continues by another line".into(),
+                () if self.is_superseded(state, index) => "nothing: a line above allows an action".into(),
                 () => "nothing".into(),
             };
             let actions = actions.iter().map(|action| self.action_text(state, *action)).collect();
@@ -102,7 +103,7 @@ impl<M: Mask> TextGame<M> {
         explained.collect()
     }
 
-    /// Whether lines of an earlier group allow an action, so that this line does not count.
+    /// Returns whether lines of an earlier group allow an action, in which case this line is ignored.
     fn is_superseded(&self, state: &State<M>, index: usize) -> bool {
         let own = self.rules(state.to_move)[0];
         let mut is_earlier = false;

@@ -23,27 +23,27 @@ use crate::random::mix;
 #[derive(Clone, Debug)]
 pub struct TextGame<M: Mask>(pub(super) Arc<Facts<M>>);
 
-/// What a quiet action does not change: the number of pieces, and of the squares with each state.
+/// The counts that a quiet action leaves unchanged: the number of pieces, and the number of squares with each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct PieceNumbers {
     pieces: usize,
     states: [u16; MOST_SETS],
 }
 
-/// Everything that follows from a text.
+/// Everything that is derived from a text.
 #[derive(Debug)]
 pub(super) struct Facts<M: Mask> {
     pub text: Text,
-    /// The rules as the first player means them, and as the second does.
+    /// The rules from the first player's point of view and from the second player's.
     pub rules: [Rules<M>; 2],
     pub shape: Shape,
     pub sets: usize,
     pub counters: usize,
-    /// The symmetry by which the second player sees the board.
+    /// The symmetry that maps the board to the second player's view of it.
     pub turning: Symmetry,
     /// The square to which `turning` maps each square.
     turned: Vec<u16>,
-    /// Whether all rules are the same for both players, seen in this way.
+    /// Whether all rules are the same for both players when each sees the board in this way.
     pub is_alike: bool,
     pub symmetries: Vec<Symmetry>,
     /// For each symmetry, the plane of actions to which it maps each plane.
@@ -57,18 +57,19 @@ pub(super) struct Facts<M: Mask> {
     pub words: super::names::Names,
     pub encoding: Vec<super::planes::Plane>,
     pub start: State<M>,
-    /// Whether captured pieces can return, so that a position can occur again after their number has changed.
+    /// Whether captured pieces can return. If so, a position can occur again even after the number of pieces has
+    /// changed.
     can_come_back: bool,
     /// Whether two legal actions can have the same words.
     pub may_be_ambiguous: bool,
-    /// Whether the lines of the text are in the order of their action numbers: actions that belong to no square have
-    /// the last numbers, wherever their lines are.
+    /// Whether the lines of the text are in the order of their action numbers. Actions that belong to no square have
+    /// the last numbers, wherever their lines are in the text.
     pub is_ascending: bool,
     pub has_pass: bool,
 }
 
 impl<M: Mask> TextGame<M> {
-    /// The game of a text.
+    /// Makes the game of a text.
     pub(super) fn new(text: Text) -> TextGame<M> {
         let first = for_player(&text, 0);
         let second = for_player(&text, 1);
@@ -76,8 +77,8 @@ impl<M: Mask> TextGame<M> {
         let alike = turning_of(&first, &second);
         let (turning, is_alike) = alike.unwrap_or((Symmetry::IDENTITY, false));
         let is_turned = alike.is_some();
-        // with a turning, the second player's lines are those of the first, turned, so that planes mean the same to
-        // both
+        // if there is a turning, the second player's lines are the turned lines of the first player, so planes mean the
+        // same for both
         let second = if is_turned { with_ends_of(mapped(&first, turning), &second) } else { second };
         let rules = [Rules::new(&first, 0), Rules::new(&second, 1)];
         let actions = rules[0].actions;
@@ -141,7 +142,7 @@ impl<M: Mask> TextGame<M> {
         }
     }
 
-    /// Maps squares of the board to squares as the player with this index sees them, or back.
+    /// Maps squares of the board to squares in the view of the player with this index, or back.
     #[inline]
     pub(super) fn seen(&self, squares: M, player: usize) -> M {
         let turning = self.0.turning;
@@ -149,7 +150,7 @@ impl<M: Mask> TextGame<M> {
             return squares;
         }
         let Shape { height, width, .. } = self.0.shape;
-        // few squares are looked up; for many squares, whole rows are moved
+        // a few squares are looked up one by one; for many squares, it is faster to move whole rows
         if turning == Symmetry::ROW_MIRROR && squares.count() > height {
             let row = self.0.row;
             return (0..height).fold(M::NONE, |set, y| {
@@ -162,7 +163,7 @@ impl<M: Mask> TextGame<M> {
         seen
     }
 
-    /// Maps a square of the board to a square as a player sees it, or back.
+    /// Maps a square of the board to a square in a player's view, or back.
     #[inline]
     pub(super) fn seen_square(&self, square: usize, player: Player) -> usize {
         match player {
@@ -171,8 +172,8 @@ impl<M: Mask> TextGame<M> {
         }
     }
 
-    /// Calls `found` with the number of the first action of each plane, and with the squares of its legal actions as
-    /// the player to move sees them.
+    /// For each plane, calls `found` with the number of its first action and with the squares of its legal actions in
+    /// the view of the player to move.
     #[inline]
     pub(super) fn each_legal(&self, state: &State<M>, found: &mut dyn FnMut(usize, M)) {
         if state.result.is_some() {
@@ -194,7 +195,7 @@ impl<M: Mask> TextGame<M> {
         });
     }
 
-    /// Returns the line, the plane, and the square of the board of an action.
+    /// Returns an action's line, its plane, and its square on the board.
     #[inline]
     pub(super) fn decoded(&self, state: &State<M>, action: Action) -> (usize, usize, usize) {
         let rules = &self.0.rules[state.to_move.index()];
@@ -259,7 +260,7 @@ impl<M: Mask> TextGame<M> {
             }
             Next::Again { .. } => {
                 let goes_on = Clock { goes_on: true, moved: to, line: index as u8, ..*clock };
-                // a piece that its own action has removed or flipped does not continue
+                // a piece does not continue if its own action has removed or flipped it
                 let sight = own.sight(&state.things, &goes_on);
                 if (sight.own & trip.to).any() && own.can_act(&sight, &goes_on) {
                     *clock = goes_on;
@@ -279,20 +280,20 @@ impl<M: Mask> TextGame<M> {
         numbers
     }
 
-    /// Finds out whether the game is over.
+    /// Determines whether the game is over and stores the result in the position.
     pub(super) fn judge(&self, state: &mut State<M>) {
         state.result = None;
         state.result = self.verdict(state);
     }
 
-    /// Whether nobody has acted, so that no end is tested.
+    /// Returns whether nobody has acted yet, so no end is tested.
     pub(super) fn is_start(&self, state: &State<M>) -> bool {
         let start = &self.0.start;
         state.clock.ply == 0 && state.things == start.things && state.to_move == start.to_move
     }
 
-    /// Calls `ask` with what ends depend on: the rules of the player who has acted, the position as that player sees
-    /// it, and whether a side is stuck.
+    /// Calls `ask` with what ends depend on: the rules of the player who has acted, the position in that player's view,
+    /// and a function that returns whether a side is stuck.
     #[inline]
     pub(super) fn ask<R>(
         &self,
@@ -301,10 +302,10 @@ impl<M: Mask> TextGame<M> {
     ) -> R {
         let goes_on = state.clock.goes_on;
         let [own, enemy] = self.rules(actor(state));
-        // for ends, no piece is about to continue
+        // when ends are tested, no piece is about to continue
         let clock = Clock { goes_on: false, moved: NOWHERE, line: ANY_LINE, ..state.clock };
         let sight = own.sight(&state.things, &clock);
-        // whether each side can act is found at most once; a player who continues with a piece can
+        // compute at most once whether each side can act; a player who continues with a piece can act
         let is_on_the_way = goes_on && state.clock.line != ANY_LINE;
         let known = [Cell::new(is_on_the_way.then_some(false)), Cell::new(None)];
         let stuck = |side: Side| {
@@ -372,7 +373,8 @@ impl<M: Mask> TextGame<M> {
         })
     }
 
-    /// Returns the position after the players have exchanged sides: each has what the other had, seen in the same way.
+    /// Returns the position after the players have exchanged sides: each player has what the other had, and sees it as
+    /// the other did.
     fn with_sides_exchanged(&self, state: &State<M>) -> State<M> {
         let mut exchanged = state.clone();
         let kinds = self.0.text.kinds.len();
@@ -393,7 +395,7 @@ impl<M: Mask> TextGame<M> {
         exchanged
     }
 
-    /// Hashes what is equal when a position occurs again.
+    /// Hashes the parts of a position that are equal when it occurs again.
     pub(super) fn occurrence(&self, state: &State<M>) -> u64 {
         state.occurrence(self.0.sets, self.0.counters)
     }
@@ -427,7 +429,7 @@ impl<M: Mask> TextGame<M> {
             return action;
         }
         if index / cells < self.0.rules[0].planes {
-            // the turning for the second player leaves planes in place
+            // the turning for the second player does not change planes
             let plane = self
                 .number_of(symmetry)
                 .map_or(index / cells, |known| self.0.plane_maps[known][index / cells] as usize);
@@ -456,7 +458,7 @@ impl<M: Mask> TextGame<M> {
 
     fn mapped_once(&self, symmetry: Symmetry, state: &State<M>, player: Player) -> State<M> {
         let Shape { height, width, .. } = self.0.shape;
-        // the symmetry maps the board as the player to move sees it
+        // the symmetry applies to the view of the player to move
         let square = |square: usize| {
             self.seen_square(symmetry.square(self.seen_square(square, player), height, width), player)
         };
@@ -484,11 +486,11 @@ impl<M: Mask> TextGame<M> {
         let mut hash = self.occurrence(state);
         let rules = &self.0.rules[0];
         if let Some((times, _)) = &rules.repetition {
-            // how often the position has occurred, and which positions would end the game
+            // how often the position has occurred, and which positions would end the game if they occurred again
             let times = usize::from(*times);
             let occurred = state.past.count(hash);
             hash = mix(hash ^ occurred as u64);
-            // rotated, since otherwise the order of two positions would not matter
+            // rotate, so that swapping the two values gives a different hash
             hash = mix(hash.rotate_left(1) ^ state.past.often(times - 1));
         }
         if self.0.words.counts_quiet {
@@ -500,7 +502,7 @@ impl<M: Mask> TextGame<M> {
     }
 }
 
-/// Whether two lines may move the same piece in the same way, place the same piece, or both pass or swap.
+/// Returns whether two lines may move the same piece in the same way, place the same piece, or both pass or both swap.
 fn may_be_ambiguous(text: &Text) -> bool {
     let alike = |one: &ActionLine, other: &ActionLine| {
         let same_piece = one.piece == other.piece || one.piece.is_none() || other.piece.is_none();
@@ -510,12 +512,12 @@ fn may_be_ambiguous(text: &Text) -> bool {
             (false, false) => ways.iter().any(|step| others.contains(step)),
             (one, other) => one == other,
         };
-        // a capture is not written like a plain step
+        // a capture is written differently from a plain step
         let differ = one.captures != other.captures
             && [one, other]
                 .iter()
                 .all(|line| !line.captures || is_enemy(&line.to) || matches!(line.way, Way::Hop { .. }));
-        // an action without a piece is written by its way alone
+        // an action without a piece is written as `pass` or `swap` alone
         let is_bare = |line: &ActionLine| matches!(line.way, Way::Pass | Way::Swap);
         let alike = if is_bare(one) || is_bare(other) {
             one.way == other.way
@@ -528,7 +530,7 @@ fn may_be_ambiguous(text: &Text) -> bool {
     lines().any(|(at, one)| lines().any(|(there, other)| at < there && alike(one, other)))
 }
 
-/// Whether each of these squares has an enemy piece.
+/// Returns whether all squares of this set have enemy pieces.
 fn is_enemy(set: &Set) -> bool {
     match set {
         Set::Leaf(Squares::Pieces(side, _)) => *side == Some(Side::Enemy),
@@ -544,7 +546,7 @@ fn actor<M>(state: &State<M>) -> Player {
     if state.clock.goes_on { state.to_move } else { state.to_move.other() }
 }
 
-/// Whether pieces can be placed without end: no counter runs out, or one is filled again.
+/// Returns whether pieces can be placed indefinitely because no counter runs out or a counter is refilled.
 fn can_come_back(text: &Text) -> bool {
     let runs_out = |effect: &Effect| {
         matches!(effect, Effect::Count(counter, by) if counter.side == Side::Own

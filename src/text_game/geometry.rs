@@ -4,12 +4,13 @@ use super::mask::{Mask, Wide};
 use crate::board::Symmetry;
 use crate::encode::MAX_CELLS;
 
-/// A direction as it is written: of the compass, or as a player sees it. Forward is north for the first player.
+/// A direction as it is written in a text: of the compass, or relative to a player. Forward is north for the first
+/// player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Direction {
     /// 0 to 7: north, northeast, and so on.
     pub compass: u8,
-    /// Whether the second player means the opposite direction.
+    /// Whether the direction is the opposite one for the second player.
     pub relative: bool,
 }
 
@@ -18,7 +19,7 @@ impl Direction {
         Direction { compass, relative: false }
     }
 
-    /// The direction of the compass that the player with this index means, 0 to 7.
+    /// Returns the compass direction, 0 to 7, that this direction means for the player with this index.
     pub fn for_player(self, player: usize) -> usize {
         let turned = if self.relative && player == 1 { 4 } else { 0 };
         (self.compass as usize + turned) % 8
@@ -33,7 +34,7 @@ pub const fn opposite(direction: usize) -> usize {
     (direction + 4) % 8
 }
 
-/// Returns the direction of the compass of a step.
+/// Returns the compass direction of a step.
 pub fn direction_of(step: (i32, i32)) -> Option<usize> {
     STEPS.iter().position(|known| *known == step)
 }
@@ -41,11 +42,12 @@ pub fn direction_of(step: (i32, i32)) -> Option<usize> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tiling {
     Squares,
-    /// Rows of hexagons, each shifted against the one below. No square has a neighbor northeast or southwest.
+    /// Rows of hexagons, each row shifted relative to the row below. No square has a neighbor to the northeast or
+    /// southwest.
     Hexagons,
 }
 
-/// A board. A square is `row * width + column`; holes have numbers, too.
+/// A board. The number of a square is `row * width + column`; holes have numbers, too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Board {
     pub width: usize,
@@ -73,13 +75,13 @@ impl Board {
         self.width * self.height
     }
 
-    /// The directions of the compass that this board has.
+    /// Returns the compass directions that this board has.
     pub fn directions(&self) -> Vec<Direction> {
         let has = |direction: &u8| self.tiling == Tiling::Squares || *direction % 4 != 1;
         (0..8).filter(has).map(Direction::of).collect()
     }
 
-    /// The square a step away, if there is one.
+    /// Returns the square one step away, if there is one.
     pub fn neighbor(&self, square: usize, (columns, rows): (i32, i32)) -> Option<usize> {
         let (x, y) = ((square % self.width) as i32 + columns, (square / self.width) as i32 + rows);
         let inside = (0..self.width as i32).contains(&x) && (0..self.height as i32).contains(&y);
@@ -87,13 +89,13 @@ impl Board {
         self.squares.has(to).then_some(to)
     }
 
-    /// The squares from which this step leads to a square.
+    /// Returns the squares from which this step stays on the board.
     pub fn with_neighbor(&self, step: (i32, i32)) -> Wide {
         let from = self.squares.squares().filter(|square| self.neighbor(*square, step).is_some());
         from.fold(Wide::NONE, |set, square| set | Wide::of(square))
     }
 
-    /// The difference of the numbers of two squares that are this step apart.
+    /// Returns the difference between the numbers of two squares that are this step apart.
     pub fn difference(&self, (columns, rows): (i32, i32)) -> i32 {
         rows * self.width as i32 + columns
     }
@@ -104,7 +106,7 @@ impl Board {
         squares.squares().fold(Wide::NONE, |set, from| set | Wide::of(square(from)))
     }
 
-    /// The symmetries that map squares to squares and directions to directions.
+    /// Returns the symmetries that map squares to squares and directions to directions.
     pub fn symmetries(&self) -> Vec<Symmetry> {
         let fits = |symmetry: &Symmetry| {
             (!symmetry.transpose || self.width == self.height)
@@ -117,13 +119,13 @@ impl Board {
         Symmetry::SQUARE.into_iter().filter(fits).collect()
     }
 
-    /// The distance of a square from the center, in units that only serve to compare.
+    /// Returns the distance of a square from the center, in units that are meaningful only for comparison.
     pub fn off_center(&self, square: usize) -> i64 {
         let (x, y) = ((square % self.width) as i64, (square / self.width) as i64);
         let (x, y) = (2 * x - self.width as i64 + 1, 2 * y - self.height as i64 + 1);
         match self.tiling {
             Tiling::Squares => x * x + y * y,
-            // the rows are shifted, so that the axes are at an angle of 60 degrees
+            // the rows are shifted, so the axes meet at an angle of 60 degrees
             Tiling::Hexagons => x * x + y * y + x * y,
         }
     }

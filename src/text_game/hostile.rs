@@ -1,5 +1,5 @@
-//! Texts that nobody writes: each is an error with a place, or a game that keeps the contract, and neither takes long
-//! or needs a deep stack.
+//! Texts that nobody would write. Each gives either an error with its place or a game that keeps the contract, and
+//! neither takes long or needs a deep stack.
 
 use super::*;
 use crate::conformance;
@@ -8,7 +8,7 @@ use crate::game::Outcome;
 const HEAD: &str = "game Odd by me\nboard 3 x 3\npiece man W B\nstart man: a1 | c3\n";
 const TAIL: &str = "stuck: draw\nlimit 40: draw\n";
 
-/// The game of these lines between a board of 3x3 with a man each, and ends.
+/// Reads a game that consists of these lines, a 3x3 board with a man for each player, and ends.
 fn odd(lines: &str) -> Result<Sized, Problem> {
     read(&format!("{HEAD}{lines}\n{TAIL}"), &Settings::new())
 }
@@ -25,7 +25,7 @@ fn plays(text: &str) {
     with_game!(game, game => conformance::check(&game, 3, 1).unwrap_or_else(|wrong| panic!("{wrong}\n{text}")));
 }
 
-/// The legal actions at the start, with two men side by side.
+/// Returns the legal actions at the start, with two adjacent men.
 fn actions(lines: &str) -> Vec<String> {
     let text = format!("{}{lines}\n{TAIL}", HEAD.replace("a1 |", "a1 a2 |"));
     let game = read(&text, &Settings::new()).unwrap_or_else(|problem| panic!("{problem}"));
@@ -51,11 +51,11 @@ fn chains_are_bounded() {
         refused(&line("action place man to ", "( ", 4000), "nested too deeply");
         refused(&line("action place man to empty\n", "end no own: win\n", 4000), "more than 64 ends");
         refused(&line("", "action place man to empty\n", 1500), "more than 40 actions");
-        // as long as it may be
+        // the longest permitted line
         let longest = line("action place man to empty", " or empty", 200);
         assert!(odd(&longest).is_ok());
     };
-    // a thread of a server has less than a program
+    // the threads of a server have smaller stacks than the main thread
     std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap().join().unwrap();
 }
 
@@ -150,8 +150,15 @@ fn explanations_are_those_of_the_rules() {
         lines.into_iter().map(|line| (line.line, line.says)).collect::<Vec<_>>()
     };
     let said = |line: usize, says: &str| (line, says.to_string());
-    let superseded = said(6, "nothing: a line above it allows something");
+    let superseded = said(6, "nothing: a line above allows an action");
     assert_eq!(says(None), [said(5, "1 action"), superseded, said(7, "does not hold")]);
     let on = says(Some("4B/B4/W4/5/5 w on=a3 1"));
-    assert_eq!(on, [said(5, "1 action"), said(6, "nothing: a piece goes on"), said(7, "does not hold")]);
+    assert_eq!(
+        on,
+        [
+            said(5, "1 action"),
+            said(6, "nothing: a piece continues by another line"),
+            said(7, "does not hold")
+        ]
+    );
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::error::{did_you_mean, quoted};
 
-/// What is wrong with a text, and where.
+/// What is wrong with a text, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The line, from 1.
@@ -36,7 +36,7 @@ pub struct Word<'a> {
 pub struct Statement<'a> {
     pub words: Rc<Vec<Word<'a>>>,
     at: usize,
-    /// Everything after the first word as it is written, on one line.
+    /// Everything after the first word, unchanged but joined into one line.
     pub rest: Rc<str>,
     end: (usize, usize),
 }
@@ -155,7 +155,7 @@ impl<'a> Statement<'a> {
         Problem { line: word.line, column: word.column, what: what.into() }
     }
 
-    /// Makes a problem for a next word that is not what was expected; proposes the nearest word of `known`.
+    /// Makes a problem for a next word that is not what was expected, and proposes the nearest word of `known`.
     pub fn expected<'b>(&self, what: &str, known: impl IntoIterator<Item = &'b str>) -> Problem {
         match self.peek() {
             "" => self.problem(format!("the line ends where {what} is expected")),
@@ -163,7 +163,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Takes the next word, which must be one of these names, and returns the index of the name.
+    /// Takes the next word, which must be one of these names, and returns its index among them.
     pub fn expect_one<'b>(
         &mut self,
         what: &str,
@@ -180,7 +180,7 @@ impl<'a> Statement<'a> {
         if self.is_done() {
             Ok(())
         } else {
-            Err(self.problem(format!("{} is too much here", quoted(self.peek()))))
+            Err(self.problem(format!("{} is not expected here", quoted(self.peek()))))
         }
     }
 }

@@ -1,22 +1,24 @@
-//! The limits of a text, so that reading it and playing by it take bounded time and memory.
+//! The limits of a text, which bound the time and memory of reading it and of playing its game.
 
-/// The most bytes of a text.
+/// The largest number of bytes in a text.
 pub const LARGEST: usize = 1 << 16;
-/// The most sets of squares that a position consists of: those of each kind for both players, and the states.
+/// The largest number of sets of squares in a position: one for each kind of piece of each player, and one for each
+/// state.
 pub const MOST_SETS: usize = 16;
-/// The most counters of a position: one for each player, or for each kind of each player.
+/// The largest number of counters in a position. Each declared counter needs one for each player, or one for each kind
+/// of piece of each player.
 pub const MOST_COUNTERS: usize = 16;
-/// The most named sets, and the most sets that are found only once in a position.
+/// The largest number of named sets, and of sets that are computed only once per position.
 pub const MOST_KEPT: usize = 20;
-/// The most lines of actions.
+/// The largest number of lines of actions.
 pub const MOST_LINES: usize = 40;
-/// The most clauses of an action.
+/// The largest number of clauses of an action.
 pub const MOST_CLAUSES: usize = 24;
-/// The most ends of a game.
+/// The largest number of ends of a game.
 pub const MOST_ENDS: usize = 64;
 /// The deepest nesting of squares and conditions.
 pub const DEEPEST: usize = 40;
-/// The most joined parts of a statement.
+/// The largest number of joined parts in a statement.
 pub const MOST_LINKS: usize = 200;
-/// The most actions that a game may last.
+/// The largest number of actions that a game may last.
 pub const LONGEST: usize = 20_000;

@@ -1,7 +1,7 @@
-//! From the tree of one player to the operations that play by it.
+//! Lowers the tree of one player to the operations that play by it.
 //!
-//! Sets that cost much and depend only on the position are found once in a position: each gets a number among the
-//! [kept](super::ops::Slot::Kept) ones as it is lowered, and equal ones get the same.
+//! Sets that cost much and depend only on the position are computed once per position. When such a set is lowered, it
+//! gets a number among the [kept](super::ops::Slot::Kept) sets; equal sets get the same number.
 
 use super::ast::{Mapping, Side, Spot};
 use super::geometry::{Direction, STEPS, opposite};
@@ -10,11 +10,11 @@ use super::ops::{Ahead, Compiled, Condition, Set, Slot, SquareRun};
 use super::rules::{ActionPlane, Ending, Line, Move, Over, Rays, Rules, Through};
 use super::text::{self, ActionLine, CounterOf, Read, Row, Squares, Text, Verdict, Verdicts, Way};
 
-/// Lowers what a player means.
+/// Lowers a text from one player's point of view.
 struct Lowering<'a, M: Mask> {
     text: &'a Text,
     player: usize,
-    /// The sets that are found once; `None` if none is to be added.
+    /// The sets that are computed once per position; `None` if none may be added.
     kept: Option<Vec<Set<M>>>,
 }
 
@@ -74,7 +74,7 @@ impl<M: Mask> Mapping<Read, Compiled<M>> for Lowering<'_, M> {
 
     fn condition(&mut self, condition: &text::Condition) -> Condition<M> {
         match condition {
-            // whether there is a line is asked of the line itself
+            // whether there is a line is tested on the line itself, not on a kept set
             text::Condition::Any(line @ text::Set::Line(_)) => Condition::Any(line.mapped(self)),
             condition => condition.mapped(self),
         }
@@ -82,7 +82,7 @@ impl<M: Mask> Mapping<Read, Compiled<M>> for Lowering<'_, M> {
 }
 
 impl<M: Mask> Rules<M> {
-    /// The rules of a text that is [one player's](super::transform::for_player).
+    /// Makes the rules from a text that [`for_player`](super::transform::for_player) has made for one player.
     pub fn new(text: &Text, player: usize) -> Rules<M> {
         let single = text.single_kinds();
         let mut lowering = Lowering { text, player, kept: None };
@@ -142,15 +142,15 @@ impl<M: Mask> Lowering<'_, M> {
         Ahead::new(&self.text.board, step)
     }
 
-    /// The index of a kind of piece of one side among the sets of a position.
+    /// Returns the index, among the sets of a position, of one side's pieces of a kind.
     fn pieces(&self, side: Side, kind: usize) -> usize {
         let player = if side == Side::Own { self.player } else { 1 - self.player };
         player * self.text.kinds.len() + kind
     }
 
-    /// Lowers the sets with a name, which have the first numbers.
+    /// Lowers the named sets, which get the first numbers.
     fn keep_named_sets(&mut self) {
-        // a name that is not lowered yet must not be taken by an equal set
+        // reserve the numbers of named sets that are not lowered yet, so no other set takes them
         let placeholder = Set::Empty;
         self.kept = Some(vec![placeholder; self.text.sets.len()]);
         for (index, named) in self.text.sets.iter().enumerate() {
@@ -167,14 +167,14 @@ impl<M: Mask> Lowering<'_, M> {
             Verdict::Loss => Ending::Loss,
             Verdict::Draw => Ending::Draw,
             Verdict::Most(of) => {
-                // each is asked of the rules of its own player
+                // each player's squares are lowered from that player's point of view
                 let of_player = |player: usize| Lowering { text: self.text, player, kept: None }.set(of);
                 Ending::Most(Box::new([of_player(self.player), of_player(1 - self.player)]))
             }
         }
     }
 
-    /// Lowers a line; `single` tells for each kind whether a player has at most one piece of it.
+    /// Lowers a line. `single` is, for each kind, whether a player has at most one piece of it.
     fn line(&mut self, line: &ActionLine, single: &[bool]) -> Line<M> {
         let plan = Plan::of(line, single);
         let to = self.bounded(line);
@@ -223,7 +223,7 @@ impl<M: Mask> Lowering<'_, M> {
         }
     }
 
-    /// How pieces move by a line; `is_single` if its actions have one plane, since there is only one piece.
+    /// Returns how pieces move by a line. If `is_single`, its actions have one plane, since there is only one piece.
     fn moves(&self, line: &ActionLine, is_single: bool) -> Move<M> {
         let towards = |directions: &[Direction]| -> Vec<Ahead<M>> {
             directions.iter().map(|direction| self.ahead(step_of(*direction))).collect()
@@ -249,7 +249,7 @@ impl<M: Mask> Lowering<'_, M> {
                 } else if is_single {
                     Move::To(towards(directions))
                 } else {
-                    // shorter ways come first, since the longer ones continue them
+                    // shorter distances come first, since longer slides continue them
                     let planes = directions
                         .iter()
                         .flat_map(|towards| (1..=*most).map(|distance| self.step_plane(*towards, distance)));
@@ -259,7 +259,7 @@ impl<M: Mask> Lowering<'_, M> {
         }
     }
 
-    /// The plane of `distance` steps in a direction.
+    /// Returns the plane of moves of `distance` steps in a direction.
     fn step_plane(&self, towards: Direction, distance: usize) -> ActionPlane<M> {
         let going = if distance == 1 { towards.compass } else { u8::MAX };
         self.plane(step_of(towards), distance, going)
@@ -286,7 +286,7 @@ impl<M: Mask> Lowering<'_, M> {
         Rays { is_rising: ahead.by > 0, from }
     }
 
-    /// For each plane, the lines of the board along its steps.
+    /// Returns, for each plane, the lines of the board along its steps.
     fn lines_along(&self, moves: &Move<M>) -> Vec<Vec<M>> {
         let board = M::from_wide(self.text.board.squares);
         let along = |ahead: &Ahead<M>| {
@@ -299,8 +299,8 @@ impl<M: Mask> Lowering<'_, M> {
         }
     }
 
-    /// What a line says about where a piece goes, and that squares are empty, or the enemy's if it captures there; with
-    /// `exchange` it can be any, and a state can be put on any square.
+    /// Returns the squares that a line of actions names as targets, limited to empty squares and, if the line captures,
+    /// squares with enemy pieces. Lines with `exchange` and lines that place a state are not limited.
     fn bounded(&mut self, line: &ActionLine) -> Set<M> {
         let to = self.set(&line.to);
         let captures = line.captures && !matches!(line.way, Way::Hop { .. });
@@ -313,9 +313,9 @@ impl<M: Mask> Lowering<'_, M> {
     }
 }
 
-/// What must be known of a line before it is lowered.
+/// What must be known about a line before it is lowered.
 struct Plan {
-    /// Whether its actions have one plane, since there is only one piece of the kind.
+    /// Whether the line's actions have one plane, since there is only one piece of the kind.
     is_single: bool,
     /// Whether `to` depends on the direction in which the piece moves.
     by_direction: bool,
@@ -324,7 +324,7 @@ struct Plan {
 impl Plan {
     fn of(line: &ActionLine, single: &[bool]) -> Plan {
         let to = line.to.nature();
-        // a neighbor of where a piece goes can be the piece itself only after one step
+        // the moving piece can be a neighbor of its target square only if it moves by one step
         let is_step = matches!(line.way, Way::Step(_) | Way::Slide { .. });
         let by_direction = to.ahead || to.others && is_step;
         let asks_by_direction = |condition: &text::Condition| {
@@ -346,7 +346,7 @@ fn asks_for_place(condition: &text::Condition) -> bool {
     condition.any(|part| matches!(part, text::Condition::Inward | text::Condition::Place(..)))
 }
 
-/// Whether a condition depends on where the piece goes.
+/// Returns whether a condition depends on where the piece goes.
 fn depends_on_way(condition: &text::Condition) -> bool {
     condition.any(|part| {
         matches!(part, text::Condition::Inward | text::Condition::Place(Spot::To | Spot::Over, _))
@@ -357,7 +357,7 @@ fn step_of(direction: Direction) -> (i32, i32) {
     STEPS[direction.compass as usize]
 }
 
-/// A step in one direction of each axis.
+/// Returns a step in one direction of each axis.
 fn axes_of(directions: &[Direction]) -> impl Iterator<Item = (i32, i32)> {
     let compass: Vec<usize> = directions.iter().map(|direction| direction.compass as usize).collect();
     let is_first = |at: usize| !compass[..at].contains(&opposite(compass[at]));
@@ -365,7 +365,7 @@ fn axes_of(directions: &[Direction]) -> impl Iterator<Item = (i32, i32)> {
     first.into_iter().map(move |at| STEPS[compass[at]])
 }
 
-/// Whether there are only empty squares among these, and the enemy's if it is captured.
+/// Returns whether the set contains only empty squares and, if the line captures, squares with enemy pieces.
 fn is_free<M: Mask>(to: &Set<M>, captures: bool, own: &Set<M>, enemy: &Set<M>) -> bool {
     let part = |part: &Set<M>| is_free(part, captures, own, enemy);
     match to {

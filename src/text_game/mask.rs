@@ -24,52 +24,52 @@ pub trait Mask:
     + BitAndAssign
     + BitOrAssign
 {
-    /// The number of squares that there can be.
+    /// The largest number of squares in a set.
     const SQUARES: usize;
-    /// No square.
+    /// The empty set.
     const NONE: Self;
 
-    /// One square.
+    /// Returns the set of one square.
     fn of(square: usize) -> Self;
-    /// Shifts each square by `by`, which can be negative and is less than [`Mask::SQUARES`] in size. Squares that leave
-    /// the range are dropped.
+    /// Shifts each square by `by`, which can be negative and whose absolute value is less than [`Mask::SQUARES`].
+    /// Squares that leave the range are dropped.
     fn shifted(self, by: i32) -> Self;
-    /// The number of squares.
+    /// Returns the number of squares.
     fn count(self) -> usize;
-    /// The lowest square; [`Mask::SQUARES`] or more if there is none.
+    /// Returns the lowest square, or [`Mask::SQUARES`] or more if there is none.
     fn lowest(self) -> usize;
-    /// All squares except the lowest; empty if there is none.
+    /// Returns all squares except the lowest.
     fn without_lowest(self) -> Self;
 
-    /// Every square up to the lowest of these; all if there is none.
+    /// Returns every square up to the lowest one of this set, or all squares if the set is empty.
     fn up_to_lowest(self) -> Self;
-    /// Every square from the highest of these on; all if there is none.
+    /// Returns every square from the highest one of this set on, or all squares if the set is empty.
     fn up_from_highest(self) -> Self;
 
-    /// Whether there is no square.
+    /// Returns whether the set is empty.
     #[inline(always)]
     fn is_none(self) -> bool {
         self == Self::NONE
     }
 
-    /// Whether there is a square.
+    /// Returns whether the set has a square.
     #[inline(always)]
     fn any(self) -> bool {
         self != Self::NONE
     }
 
-    /// Whether this square is in the set.
+    /// Returns whether this square is in the set.
     #[inline(always)]
     fn has(self, square: usize) -> bool {
         self.word(square / 64) >> (square % 64) & 1 == 1
     }
 
-    /// The set with these bits; no bit beyond [`Mask::SQUARES`] may be set.
+    /// Makes the set with these bits. No bit beyond [`Mask::SQUARES`] may be set.
     fn from_wide(wide: Wide) -> Self {
         wide.squares().fold(Self::NONE, |set, square| set | Self::of(square))
     }
 
-    /// Calls `found` with each square, ascending; faster than [`Mask::squares`] for large boards.
+    /// Calls `found` with each square in ascending order. It is faster than [`Mask::squares`] for large boards.
     #[inline]
     fn each_square(self, mut found: impl FnMut(usize)) {
         for index in 0..Self::WORDS {
@@ -81,13 +81,13 @@ pub trait Mask:
         }
     }
 
-    /// The squares, ascending.
+    /// Returns the squares in ascending order.
     fn squares(self) -> Squares<Self> {
         Squares(self)
     }
 }
 
-/// The squares of a set, ascending.
+/// The squares of a set in ascending order.
 #[derive(Clone, Debug)]
 pub struct Squares<M>(M);
 
@@ -224,7 +224,7 @@ impl Mask for Wide {
     fn shifted(self, by: i32) -> Wide {
         let (words, bits) = (by.unsigned_abs() as usize / 64, by.unsigned_abs() % 64);
         let mut moved = [0; WORDS];
-        // bits that leave a word come in two steps, since none leave it if `bits` is 0
+        // bits that move to the next word are shifted in two steps, since one shift by 64 would overflow if `bits` is 0
         if by >= 0 {
             for (at, moved) in moved.iter_mut().enumerate().skip(words) {
                 let below = if at > words { self.0[at - words - 1] } else { 0 };

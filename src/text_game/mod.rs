@@ -1,11 +1,11 @@
 //! Games whose rules are a text: `NAME.game`, lines of plain words.
 //!
 //! Input: a text, and the values of its options. Output: a game like any other, or the first problem of the text and
-//! its place. `lex` splits the text into statements of words, `parse` makes the tree (`ast`) of what they say (`text`),
-//! and `check` refuses what has no meaning. `transform` gives each player's view of it, which `lower` turns into the
-//! same tree with operations on whole boards (`ops`) as leaves. `eval`, `moves`, and `perform` play by it. Planes,
-//! symmetries, names, and explanations follow from the text. Reading a text opens no file and takes bounded time and
-//! memory.
+//! its place. `lex` splits the text into statements of words, `parse` turns them into a `text` of trees (`ast`), and
+//! `check` refuses what has no meaning. `transform` makes each player's view of the text, and `lower` turns this view
+//! into the same trees with operations on whole boards (`ops`) as leaves. `eval`, `moves`, and `perform` play by these
+//! trees. Planes, symmetries, names, and explanations follow from the text. Reading a text opens no file and takes
+//! bounded time and memory.
 
 mod ast;
 mod check;
@@ -53,9 +53,9 @@ use crate::storage;
 pub enum Sized {
     /// At most 64 squares.
     Small(TextGame<u64>),
-    /// At most 128.
+    /// At most 128 squares.
     Middle(TextGame<u128>),
-    /// More.
+    /// At most 448 squares.
     Large(TextGame<Wide>),
 }
 
@@ -92,14 +92,14 @@ pub fn rules_at(path: &Path) -> Result<(String, Settings), Error> {
 /// Returns the id of the game of a text.
 ///
 /// # Errors
-/// If the text has a problem with its default options; the first one.
+/// The first problem that the text has with its default options.
 pub fn id_of(text: &str) -> Result<String, Problem> {
     let parsed = parse::parse(text, &Settings::new())?;
     check::check(&parsed)?;
     Ok(names::id_of_title(&parsed.title))
 }
 
-/// Returns the title of a text, if it has no problem.
+/// Returns the title of a text, or `None` if the text has a problem.
 pub fn title_of(text: &str) -> Option<String> {
     parse::parse(text, &Settings::new()).ok().map(|parsed| parsed.title)
 }
@@ -107,7 +107,7 @@ pub fn title_of(text: &str) -> Option<String> {
 /// Makes the game of a text, with these values for its options.
 ///
 /// # Errors
-/// If the text has a problem; the first one.
+/// The first problem of the text.
 pub fn read(text: &str, settings: &Settings) -> Result<Sized, Problem> {
     let parsed = parse::parse(text, settings)?;
     check::check(&parsed)?;
@@ -122,14 +122,14 @@ pub fn read(text: &str, settings: &Settings) -> Result<Sized, Problem> {
     let Shape { planes, actions, .. } = game.shape();
     if !game.shape().is_possible() {
         return problem(format!(
-            "there are {actions} actions and {planes} planes, more than a network can have: a smaller board, or fewer \
-                lines"
+            "there are {actions} actions and {planes} planes, more than a network can have: use a smaller board or \
+                fewer lines"
         ));
     }
     if game.can_begin() {
         Ok(game)
     } else {
-        problem("nobody can act in the position at the start: look at the lines `start` and `action`".into())
+        problem("nobody can act in the initial position: check the lines `start` and `action`".into())
     }
 }
 

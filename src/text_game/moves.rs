@@ -1,7 +1,7 @@
-//! The squares of legal actions: what a line of actions allows, for all pieces at once.
+//! Finds the squares of the legal actions of each line of actions, for all pieces at once.
 //!
-//! A line costs a few shifts for each direction, whatever the number of pieces, since what a direction allows is a set
-//! of squares. Only what a line requires of the position afterward is tried action by action.
+//! A line costs a few shifts for each direction, whatever the number of pieces, since the legal moves in a direction
+//! are a set of squares. Only the requirements for the position after the action are tested action by action.
 
 use super::ast::{Side, Spot};
 use super::eval::Sight;
@@ -11,8 +11,8 @@ use super::rules::{ANY_LINE, ActionPlane, Clock, Line, Move, Rays, Rules, Throug
 use super::text::Next;
 
 impl<M: Mask> Rules<M> {
-    /// Calls `found` with the line, the plane, and the squares of legal actions, in the order of the text, until it
-    /// returns that it has enough. Actions that belong to no square have square 0.
+    /// Calls `found` with the line, the plane, and the squares of legal actions, in the order of the text, until
+    /// `found` returns true. Actions that belong to no square have square 0.
     #[inline]
     pub fn each(&self, sight: &Sight<M>, clock: &Clock, found: &mut impl FnMut(usize, usize, M) -> bool) {
         let mut group = 0;
@@ -23,7 +23,8 @@ impl<M: Mask> Rules<M> {
             }
             let only = clock.line;
             if line.group != group {
-                // a piece that continues may stop, whatever else is possible
+                // while a piece continues, later groups are tested even if earlier ones allow an action, since the
+                // piece may stop
                 if has_any && only == ANY_LINE {
                     return;
                 }
@@ -52,7 +53,7 @@ impl<M: Mask> Rules<M> {
         }
     }
 
-    /// Whether there is a legal action besides passing.
+    /// Returns whether there is a legal action other than passing.
     pub fn can_act(&self, sight: &Sight<M>, clock: &Clock) -> bool {
         let mut any = false;
         self.each(sight, clock, &mut |line, _, _| {
@@ -62,8 +63,8 @@ impl<M: Mask> Rules<M> {
         any
     }
 
-    /// Calls `found` with the squares of a line's planes that its own words allow, until it returns that it has enough;
-    /// returns whether it did.
+    /// Calls `found` with the squares that a line, apart from its `require` conditions, allows on its planes, until
+    /// `found` returns true. Returns whether it did.
     #[inline]
     fn squares(
         &self,
@@ -103,7 +104,7 @@ impl<M: Mask> Rules<M> {
         found(line.first, self.permitted(line, sight, None, reached))
     }
 
-    /// The squares of a plane for which all conditions of a line hold.
+    /// Returns the squares of a plane for which all conditions of a line hold.
     #[inline]
     fn permitted(
         &self,
@@ -121,7 +122,7 @@ impl<M: Mask> Rules<M> {
         squares
     }
 
-    /// Calls `found` with the squares that pieces of `who` can leave, plane by plane, until it has enough.
+    /// Calls `found` with the squares that pieces of `who` can leave, plane by plane, until `found` returns true.
     #[inline]
     fn found_from(
         &self,
@@ -141,7 +142,7 @@ impl<M: Mask> Rules<M> {
         let over = line.over.as_ref().map(|over| (sight.set(&over.set), over.off_board));
         let through = line.through.as_ref().map(|through| sight.set(&through.set));
         let exact = line.exactly.as_ref().map(|(of, lines)| (sight.set(of), lines));
-        // the distances of a slide in one direction follow each other
+        // the planes of a slide in one direction are consecutive, one for each distance
         let run = line.through.as_ref().map_or(1, |through| through.most);
         let least = line.through.as_ref().map_or(0, |through| through.least);
         let mut has_enough = false;
@@ -189,7 +190,7 @@ impl<M: Mask> Rules<M> {
         has_enough
     }
 
-    /// The squares of a plane for which a condition holds.
+    /// Returns the squares of a plane for which a condition holds.
     fn allowed(
         &self,
         condition: &Condition<M>,
@@ -208,7 +209,7 @@ impl<M: Mask> Rules<M> {
                 Some(_) => without_direction(sight, || sight.set(of)),
                 None => all_if((single() & sight.set(of)).any()),
             },
-            // whether it goes to a neighbor of where it comes from
+            // whether the piece goes to a neighbor of the square that it leaves
             Condition::Place(Spot::To, Set::Step(around)) if around.of == Set::From => match plane {
                 Some(plane) => all_if(around.directions.contains(&plane.by)),
                 None => around.directions.iter().fold(M::NONE, |set, ahead| set | ahead.of(single())),
@@ -239,7 +240,7 @@ impl<M: Mask> Rules<M> {
         }
     }
 
-    /// The actions after which everything that the line requires holds.
+    /// Returns the squares of the actions after which all conditions that the line requires hold.
     fn without_refused(
         &self,
         line: &Line<M>,
@@ -262,7 +263,7 @@ impl<M: Mask> Rules<M> {
     }
 }
 
-/// The squares that slides in these directions reach from `who`.
+/// Returns the squares that slides in these directions reach from `who`.
 #[inline]
 fn slides<M: Mask>(who: M, steps: &[Ahead<M>], through: &Through<M>, open: M) -> M {
     steps.iter().fold(M::NONE, |all, step| {
@@ -280,7 +281,7 @@ fn slides<M: Mask>(who: M, steps: &[Ahead<M>], through: &Through<M>, open: M) ->
     })
 }
 
-/// The squares of the rays from a square, each up to the first one that is not open.
+/// Returns the squares of the rays from a square, each up to and including its first square that is not open.
 #[inline]
 fn open_rays<M: Mask>(from: usize, rays: &[Rays<M>], open: M) -> M {
     rays.iter().fold(M::NONE, |set, rays| {
@@ -291,8 +292,8 @@ fn open_rays<M: Mask>(from: usize, rays: &[Rays<M>], open: M) -> M {
     })
 }
 
-/// The squares from which a slide of `distance + 1` steps over open squares leads to a target; `before` are those for
-/// one step less.
+/// Returns the squares from which a slide of `distance + 1` steps over open squares leads to a target. `before` has the
+/// squares for one step fewer.
 #[inline]
 fn slide_before<M: Mask>(
     line: &Line<M>,
@@ -305,13 +306,13 @@ fn slide_before<M: Mask>(
     let step = &plane.step;
     match distance {
         0 => step.before(to),
-        // everything in between is open
+        // all squares in between are open
         _ if !line.by_direction => step.before(before & open),
         _ => (0..distance).fold(step.before(to), |before, _| step.before(before & open)),
     }
 }
 
-/// What is found while sets are asked as for a piece that moves in a direction.
+/// Returns the result of `find`, which evaluates sets as for a piece that moves in this direction.
 #[inline]
 fn with_direction<M: Mask>(
     sight: &Sight<M>,
@@ -326,18 +327,19 @@ fn with_direction<M: Mask>(
     squares
 }
 
-/// What is found while sets are asked as for no piece in particular: where a piece goes does not matter elsewhere.
+/// Returns the result of `find`, which evaluates sets for no particular piece: outside target squares, it does not
+/// matter where a piece goes.
 #[inline]
 fn without_direction<M: Mask>(sight: &Sight<M>, find: impl FnOnce() -> M) -> M {
     with_direction(sight, u8::MAX, None, find)
 }
 
-/// Only the ends of a game ask who is stuck.
+/// Stands in for the test of who is stuck, which only the ends of a game use.
 pub fn never(_: Side) -> bool {
     false
 }
 
-/// Squares of the lines that have exactly this many of these squares.
+/// Returns the squares of the lines that contain exactly `count` squares of `of`.
 fn with_count<M: Mask>(lines: &[M], of: M, count: usize) -> M {
     let fitting = lines.iter().filter(|line| (of & **line).count() == count);
     fitting.fold(M::NONE, |set, line| set | *line)

@@ -15,13 +15,14 @@ pub struct Names {
     pub letters: [String; 2],
     /// How positions write the player to move.
     pub sides: [String; 2],
-    /// Why games end: a reason for each end, then for no action left, repetition, no progress, and the limit.
+    /// The reasons why games end: one for each end, then those for no action left, repetition, no progress, and the
+    /// limit.
     pub reasons: Vec<String>,
     /// Whether the number of plies matters from the start.
     pub counts_plies: bool,
-    /// Whether actions in a row without a change of the number of pieces are counted.
+    /// Whether consecutive quiet actions, which leave the number of pieces unchanged, are counted.
     pub counts_quiet: bool,
-    /// Whether positions must name the line by which a piece continues.
+    /// Whether positions must name the line of actions by which a piece continues.
     pub names_line: bool,
     /// Whether actions must name the kind of piece that they place.
     pub names_kind: bool,
@@ -79,7 +80,7 @@ fn about(text: &Text) -> About {
     }
 }
 
-/// Returns the title as an id: lower case, with hyphens.
+/// Returns the title as an id, in lower case and with hyphens.
 pub fn id_of_title(title: &str) -> String {
     let plain = title.to_lowercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
     plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")

@@ -44,7 +44,8 @@ impl<M: Mask> TextGame<M> {
         }
     }
 
-    /// Writes a legal action so that no other legal action has the same text: those with the same words get a number.
+    /// Writes a legal action such that no other legal action has the same text: actions with the same words are
+    /// numbered.
     pub(super) fn unique_text(&self, state: &State<M>, action: Action) -> String {
         let base = self.text_of_action(state, action);
         if !self.0.may_be_ambiguous {
@@ -60,7 +61,7 @@ impl<M: Mask> TextGame<M> {
         if same == 0 { base } else { format!("{base}/{}", same + 1) }
     }
 
-    /// Returns the letter of a square in texts and drawings.
+    /// Returns the letter for a square in texts and drawings.
     pub(super) fn cell(&self, state: &State<M>, square: usize, with_states: bool) -> Option<char> {
         let text = &self.0.text;
         for (kind, known) in text.kinds.iter().enumerate() {
@@ -87,7 +88,7 @@ impl<M: Mask> TextGame<M> {
         let mut shown = pieces;
         for (index, (name, letter)) in text.states.iter().enumerate() {
             let set = state.things.sets[2 * kinds + index];
-            // the part that the board does not show
+            // write the part that the board does not show
             if (set & shown).any() {
                 let ranks =
                     crate::board::ranks_text(height, width, |square| set.has(square).then_some(*letter));
@@ -158,7 +159,7 @@ impl<M: Mask> TextGame<M> {
         if let Some(index) =
             (0..2 * kinds).find(|i| self.0.words.single[i % kinds] && state.things.sets[*i].count() > 1)
         {
-            return Err(format!("there can be only one {} of a player", text.kinds[index % kinds].name));
+            return Err(format!("a player can have only one {}", text.kinds[index % kinds].name));
         }
         let sides = &self.0.words.sides;
         state.to_move = match sides.iter().position(|known| known == side) {
@@ -189,10 +190,10 @@ impl<M: Mask> TextGame<M> {
             let is_own = clock.moved != NOWHERE && sight.own.has(clock.moved as usize);
             let may_go_on = if clock.line == ANY_LINE { is_then } else { is_own };
             if !may_go_on {
-                return Err("no piece of the player to move can go on there".into());
+                return Err("the player to move has no piece there that can continue".into());
             }
             if clock.line != ANY_LINE && !own.can_act(&sight, &clock) {
-                return Err("the piece that must go on cannot".into());
+                return Err("the piece that must continue cannot".into());
             }
         }
         state.clock = clock;
@@ -252,7 +253,7 @@ impl<M: Mask> TextGame<M> {
             "by" => {
                 let line = number(text.actions.len() - 1)?;
                 if !matches!(text.actions[line].next, Next::Again { .. }) {
-                    return Err(format!("by: nothing goes on by line {line}"));
+                    return Err(format!("by: no piece continues by line {line}"));
                 }
                 clock.line = line as u8;
             }

@@ -1,11 +1,11 @@
-//! The leaves of a tree that plays: masks and shifts of whole boards.
+//! The leaves of a lowered tree: masks and shifts of whole boards.
 
 use super::ast::{self, Leaves};
 use super::geometry::{Board, direction_of};
 use super::limits::{MOST_COUNTERS, MOST_SETS};
 use super::mask::Mask;
 
-/// The leaves of a tree as one player plays by it, on boards that fit into `M`.
+/// The leaves of a tree that is lowered for one player, on boards that fit into `M`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compiled<M>(std::marker::PhantomData<M>);
 
@@ -44,14 +44,14 @@ pub enum Slot<M> {
     Own,
     Enemy,
     All,
-    /// A set that is found once in a position: one with a name, or one that costs much.
+    /// A set that is computed once per position because it is named or costs much.
     Kept(usize),
 }
 
-/// Where pieces and states are, and the counters; the part of a position that actions change.
+/// The part of a position that actions change: where pieces and states are, and the counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Things<M> {
-    /// The first player's pieces by kind, the second's, and the states.
+    /// The first player's pieces by kind, then the second player's, then the states.
     pub sets: [M; MOST_SETS],
     pub counters: [u16; MOST_COUNTERS],
 }
@@ -63,19 +63,19 @@ pub struct Ahead<M> {
     pub inner: M,
     /// The number of the square ahead minus that of the square itself.
     pub by: i32,
-    /// The direction of the compass; `u8::MAX` if the step is longer.
+    /// The compass direction; `u8::MAX` if the step is longer than to a neighbor.
     pub compass: u8,
 }
 
 impl<M: Mask> Ahead<M> {
     pub fn new(board: &Board, step: (i32, i32)) -> Ahead<M> {
         let inner = M::from_wide(board.with_neighbor(step));
-        // a step that leads nowhere can be longer than the board
+        // a step that always leaves the board can be longer than the board
         let by = if inner.is_none() { 0 } else { board.difference(step) };
         Ahead { inner, by, compass: direction_of(step).map_or(u8::MAX, |compass| compass as u8) }
     }
 
-    /// Returns the squares a step ahead of `squares`.
+    /// Returns the squares one step ahead of `squares`.
     #[inline(always)]
     pub fn of(&self, squares: M) -> M {
         (squares & self.inner).shifted(self.by)
@@ -98,13 +98,13 @@ impl<M: Mask> Ahead<M> {
     }
 }
 
-/// Runs of a number of squares along an axis.
+/// Finds runs of a given number of squares along an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SquareRun<M> {
     length: usize,
     one: Ahead<M>,
-    /// Steps that double a run, or complete it: where a run of the length reached so far begins, and another one a step
-    /// ahead, a longer run begins.
+    /// Steps that double the length of a run or complete it. A longer run begins where a run of the length reached so
+    /// far begins and another such run begins one of these steps ahead.
     jumps: Vec<Ahead<M>>,
 }
 
@@ -120,7 +120,7 @@ impl<M: Mask> SquareRun<M> {
         SquareRun { length, one: by(1), jumps }
     }
 
-    /// Returns the squares at which runs of squares of `of` begin; with `exactly`, only runs of exactly this length.
+    /// Returns the squares where runs of squares of `of` begin; with `exactly`, only runs of exactly this length.
     #[inline]
     pub fn begins(&self, of: M, exactly: bool) -> M {
         let begins = self.jumps.iter().fold(of, |begins, jump| begins & jump.before(begins));
@@ -134,13 +134,13 @@ impl<M: Mask> SquareRun<M> {
     }
 }
 
-/// All squares that are connected to `seeds` through squares of `within`, including the seeds.
+/// Returns all squares of `within` that are connected to `seeds` through squares of `within`, including the seeds.
 #[inline]
 pub fn flood<M: Mask>(mut seeds: M, within: M, directions: &[Ahead<M>]) -> M {
     seeds &= within;
     loop {
         let before = seeds;
-        // each direction continues from what the ones before it have reached
+        // each direction continues from the squares that the directions before it have reached
         for ahead in directions {
             seeds |= ahead.of(seeds) & within;
         }
@@ -150,9 +150,9 @@ pub fn flood<M: Mask>(mut seeds: M, within: M, directions: &[Ahead<M>]) -> M {
     }
 }
 
-// The searches below are loops: a closure that is folded over the directions is not always inlined.
+// The searches below are loops because a closure that is folded over the directions is not always inlined.
 
-/// The squares that a line from `of` reaches over squares of `over`, including the first other square.
+/// Returns the squares that lines from `of` reach over squares of `over`, including the first square not in `over`.
 #[inline(always)]
 pub fn reach<M: Mask>(of: M, over: M, directions: &[Ahead<M>]) -> M {
     let mut set = M::NONE;
@@ -166,7 +166,7 @@ pub fn reach<M: Mask>(of: M, over: M, directions: &[Ahead<M>]) -> M {
     set
 }
 
-/// The first squares behind straight runs of `what` that begin next to `from`.
+/// Returns the first squares behind straight runs of `what` that begin next to `from`.
 #[inline(always)]
 pub fn beyond<M: Mask>(what: M, from: M, directions: &[Ahead<M>]) -> M {
     let mut set = M::NONE;
@@ -181,7 +181,7 @@ pub fn beyond<M: Mask>(what: M, from: M, directions: &[Ahead<M>]) -> M {
     set
 }
 
-/// Straight runs of `what` with a square of `by` at both ends, along each axis.
+/// Returns the straight runs of `what`, along each axis, with a square of `by` at both ends.
 #[inline(always)]
 pub fn enclosed<M: Mask>(what: M, by: M, axes: &[Ahead<M>]) -> M {
     let mut set = M::NONE;
@@ -191,7 +191,8 @@ pub fn enclosed<M: Mask>(what: M, by: M, axes: &[Ahead<M>]) -> M {
     set
 }
 
-/// Straight runs of `what` with a square of `by` at one end and one of `to` at the other, along each axis.
+/// Returns the straight runs of `what`, along each axis, with a square of `by` at one end and a square of `to` at the
+/// other.
 #[inline(always)]
 pub fn custodial<M: Mask>(what: M, by: M, to: M, axes: &[Ahead<M>]) -> M {
     let mut set = M::NONE;
@@ -214,7 +215,7 @@ fn run<M: Mask>(what: M, begin: M, next: impl Fn(M) -> M) -> M {
     set
 }
 
-/// Squares of `what` from which the first square ahead that is not in `what` is in `then`.
+/// Returns the squares of `what` from which the first square ahead that is not in `what` is in `then`.
 #[inline(always)]
 pub fn up_to<M: Mask>(what: M, then: M, ahead: &Ahead<M>) -> M {
     let (mut set, mut front) = (M::NONE, ahead.before(then & !what) & what);

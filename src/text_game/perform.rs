@@ -1,4 +1,4 @@
-//! What actions do.
+//! Performs actions.
 
 use super::mask::Mask;
 use super::moves::never;
@@ -6,7 +6,7 @@ use super::ops::{Effect, Set, Things};
 use super::rules::{Clock, Line, Move, Rules, Trip};
 
 impl<M: Mask> Rules<M> {
-    /// Performs an action, except for the turn.
+    /// Performs an action, but does not change whose turn it is.
     pub fn perform(&self, line: &Line<M>, trip: &Trip<M>, things: &mut Things<M>, clock: &Clock) {
         let (kinds, own) = (self.kinds, self.player * self.kinds);
         let enemy = (1 - self.player) * kinds;
@@ -50,7 +50,7 @@ impl<M: Mask> Rules<M> {
 
     fn effect(&self, effect: &Effect<M>, trip: &Trip<M>, things: &mut Things<M>, clock: &Clock) {
         let squares = |things: &Things<M>, set: &Set<M>| match set {
-            // most effects are about these
+            // most effects use these squares
             Set::From => trip.from,
             Set::To => trip.to,
             Set::Over => trip.over,

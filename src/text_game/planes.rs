@@ -1,4 +1,4 @@
-//! The planes by which a network sees a position: one for everything that the text names.
+//! The planes in which a network sees a position: one for everything that the text names.
 
 use super::ast::Side;
 use super::mask::Mask;
@@ -8,25 +8,25 @@ use super::text::{Next, Number, Text};
 /// The content of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plane {
-    /// Pieces of a kind of one side.
+    /// One side's pieces of a kind.
     Pieces(Side, usize),
     Empty,
     State(usize),
     /// A named set, as a side sees it.
     Set(usize, Side),
-    /// The squares to which a side could go by a line of actions, or by one that a symmetry maps to it.
+    /// The squares that a side could go to by a line of actions, or by a line that a symmetry maps to it.
     Targets(usize, Side),
     /// The square of the piece that has moved and continues.
     Moved,
     Phase(usize),
-    /// Whether a piece continues by this line of actions, or by one that a symmetry maps to it.
+    /// Whether a piece continues by this line of actions, or by a line that a symmetry maps to it.
     By(usize),
     /// A counter and the number by which it is divided.
     Counter(usize, Side, Option<usize>, u16),
     Passes,
     Quiet,
     Repetition,
-    /// The number of actions so far, counted from the start if true, else from half of the limit.
+    /// The number of actions so far, counted from the start if the field is true, or else from half of the limit.
     Ply(bool),
     /// Whether the first player is to move.
     First,

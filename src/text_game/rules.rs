@@ -1,4 +1,4 @@
-//! The rules of a text as one player means them: what is compiled from its lines of actions and its ends.
+//! The rules of a text from one player's point of view, compiled from its lines of actions and its ends.
 
 use std::cell::Cell;
 
@@ -10,14 +10,14 @@ use super::text::Next;
 /// How a piece moves on one plane of actions.
 #[derive(Clone, Debug)]
 pub struct ActionPlane<M> {
-    /// From the square left to the square moved to.
+    /// The step from the square that the piece leaves to its target square.
     pub by: Ahead<M>,
     /// One step on the way.
     pub step: Ahead<M>,
     pub distance: usize,
-    /// The direction of the compass if it is a single step, else `u8::MAX`.
+    /// The compass direction if the move is a single step; otherwise `u8::MAX`.
     pub going: u8,
-    /// Squares from which this leads nearer to the center.
+    /// Squares from which the move leads nearer to the center.
     pub inward: M,
 }
 
@@ -35,12 +35,12 @@ pub enum Move<M> {
     Swap,
 }
 
-/// The rays in one direction.
+/// The rays from all squares in one direction.
 #[derive(Clone, Debug)]
 pub struct Rays<M> {
-    /// Whether the numbers of squares rise along them.
+    /// Whether the numbers of the squares rise along the rays.
     pub is_rising: bool,
-    /// From each square, the squares to the edge.
+    /// For each square, the squares from there to the edge.
     pub from: Vec<M>,
 }
 
@@ -49,12 +49,12 @@ impl<M> Move<M> {
         matches!(self, Move::Pass)
     }
 
-    /// Whether actions belong to squares.
+    /// Returns whether the actions belong to squares.
     pub fn is_on_squares(&self) -> bool {
         !matches!(self, Move::Drop | Move::Pass | Move::Swap)
     }
 
-    /// The number of planes of a line's actions, or of its actions if they belong to no square.
+    /// Returns the number of planes of a line's actions, or the number of its actions if they belong to no square.
     pub fn width(&self, columns: usize) -> usize {
         match self {
             Move::From(planes) => planes.len(),
@@ -86,21 +86,22 @@ pub struct Over<M: Mask> {
 pub struct Line<M: Mask> {
     pub phase: usize,
     pub group: usize,
-    /// The set of the piece among those of a position.
+    /// The index, among the sets of a position, of the set of pieces that this line moves or places.
     pub piece: Option<usize>,
     pub moves: Move<M>,
     pub to: Set<M>,
     pub over: Option<Over<M>>,
     pub through: Option<Through<M>>,
-    /// Slides go as far as there are squares of this set in their line; for each plane, the lines of the board.
+    /// The set whose squares in the line of a slide determine the length of the slide, and the lines of the board for
+    /// each plane.
     pub exactly: Option<(Set<M>, Vec<Vec<M>>)>,
-    /// Conditions of the position alone.
+    /// Conditions that depend only on the position.
     pub general: Vec<Condition<M>>,
-    /// Conditions of where an action leads.
+    /// Conditions that depend on where an action leads.
     pub conditions: Vec<Condition<M>>,
-    /// Conditions of the piece that moves, wherever it goes.
+    /// Conditions that depend on the piece that moves, but not on where it goes.
     pub of_piece: Vec<Condition<M>>,
-    /// Conditions of the position after the action.
+    /// Conditions for the position after the action.
     pub required: Vec<Condition<M>>,
     pub effects: Vec<Effect<M>>,
     pub next: Next,
@@ -108,11 +109,11 @@ pub struct Line<M: Mask> {
     pub exchanges: bool,
     /// Whether `to` depends on the direction in which the piece moves.
     pub by_direction: bool,
-    /// The plane of its first actions, or its first action if its actions belong to no square.
+    /// The first plane of the line's actions, or its first action if its actions belong to no square.
     pub first: usize,
 }
 
-/// The rules as one player means them.
+/// The rules from one player's point of view.
 #[derive(Clone, Debug)]
 pub struct Rules<M: Mask> {
     pub player: usize,
@@ -123,7 +124,7 @@ pub struct Rules<M: Mask> {
     pub planes: usize,
     /// The number of all actions.
     pub actions: usize,
-    /// Sets that are found once in a position: named ones first.
+    /// Sets that are computed once per position. Named sets come first.
     pub sets: Vec<Set<M>>,
     pub ends: Vec<(Condition<M>, Ending<M>)>,
     pub stuck: Option<Ending<M>>,
@@ -142,7 +143,7 @@ pub enum Ending<M: Mask> {
     Win,
     Loss,
     Draw,
-    /// The player with more of these squares wins: those of this player, and those of the other.
+    /// The player with more of these squares wins. The first set has this player's squares, the second the opponent's.
     Most(Box<[Set<M>; 2]>),
 }
 
@@ -157,14 +158,14 @@ pub struct Clock {
     pub goes_on: bool,
     /// The square of the piece that has moved and whose player continues; [`NOWHERE`] if there is none.
     pub moved: u16,
-    /// The line by which it must continue; [`ANY_LINE`] if any will do.
+    /// The line of actions by which this piece must continue; [`ANY_LINE`] if it may be any line.
     pub line: u8,
 }
 
 pub const NOWHERE: u16 = u16::MAX;
 pub const ANY_LINE: u8 = u8::MAX;
 
-/// The squares that an action leaves, moves to, and jumps over; empty where there is none.
+/// The squares that an action leaves, moves to, and jumps over. A set is empty if there is no such square.
 #[derive(Clone, Copy, Debug)]
 pub struct Trip<M> {
     pub from: M,
@@ -177,13 +178,13 @@ impl<M: Mask> Trip<M> {
 }
 
 impl<M: Mask> Rules<M> {
-    /// A position as this player sees it.
+    /// Returns a position as this player sees it.
     #[inline]
     pub fn sight<'a>(&'a self, things: &'a Things<M>, clock: &Clock) -> Sight<'a, M> {
         self.sight_of_action(&Trip::NONE, things, clock)
     }
 
-    /// A position as this player sees it during or after an action.
+    /// Returns a position as this player sees it during or after an action.
     #[inline]
     pub fn sight_of_action<'a>(
         &'a self,
@@ -214,7 +215,7 @@ impl<M: Mask> Rules<M> {
         }
     }
 
-    /// The squares of the action of this square of this plane.
+    /// Returns the squares of the action that belongs to this square of this plane.
     #[inline]
     pub fn trip(&self, line: &Line<M>, plane: usize, square: usize, things: &Things<M>) -> Trip<M> {
         match &line.moves {
@@ -232,12 +233,12 @@ impl<M: Mask> Rules<M> {
         }
     }
 
-    /// The line of an action that belongs to no square; `cells` are the squares of a plane.
+    /// Returns the line of an action that belongs to no square. `cells` is the number of squares of a plane.
     pub fn owner(&self, action: usize, cells: usize) -> usize {
         self.owners[self.planes + action - self.planes * cells].into()
     }
 
-    /// The square of a column to which a piece falls.
+    /// Returns the square of a column that a piece falls to.
     pub fn lowest_empty(&self, column: usize, things: &Things<M>) -> usize {
         let pieces = things.sets[..2 * self.kinds].iter().fold(M::NONE, |set, more| set | *more);
         (self.columns[column] & self.board & !pieces).lowest()

@@ -1,4 +1,4 @@
-//! A position of a text game, and the earlier ones that a repetition rule remembers.
+//! A position of a text game, and the earlier positions that a repetition rule remembers.
 
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -20,13 +20,13 @@ pub struct State<M> {
     pub(super) past: Past<M>,
 }
 
-/// The earlier positions, newest first, shared by the positions that follow from them. Empty if no rule depends on
-/// them.
+/// The earlier positions, newest first. The list is shared by the positions that follow from them, and empty if no rule
+/// depends on it.
 #[derive(Clone)]
 pub struct Past<M>(Option<Arc<HistoryLink<M>>>);
 
 struct HistoryLink<M> {
-    /// The hash of what is equal when the position occurs again.
+    /// The hash of the parts of the position that are equal when it occurs again.
     hash: u64,
     things: Things<M>,
     clock: Clock,
@@ -39,7 +39,7 @@ struct HistoryLink<M> {
 
 impl<M> Drop for HistoryLink<M> {
     fn drop(&mut self) {
-        // one after the other, since a long list would need a deep stack
+        // drop the links one after the other, since dropping a long list recursively would need a deep stack
         let mut before = self.before.take();
         while let Some(link) = before {
             before = Arc::into_inner(link).and_then(|mut link| link.before.take());
@@ -66,12 +66,12 @@ impl<M: Mask> Past<M> {
         std::iter::successors(self.0.as_deref(), |link| link.before.as_deref())
     }
 
-    /// Counts how often a position is among them.
+    /// Counts how often a position is among the earlier ones.
     pub fn count(&self, hash: u64) -> usize {
         self.links().filter(|link| link.hash == hash).count()
     }
 
-    /// Hashes the positions that occur among them at least `times` times.
+    /// Hashes the positions that occur at least `times` times among the earlier ones.
     pub fn often(&self, times: usize) -> u64 {
         let mut all: Vec<u64> = self.links().map(|link| link.hash).collect();
         all.sort_unstable();
@@ -110,7 +110,8 @@ impl<M> Debug for Past<M> {
 }
 
 impl<M: Mask> State<M> {
-    /// Hashes what is equal when a position occurs again: the first `sets` sets and the first `counters` counters.
+    /// Hashes the parts of a position that are equal when it occurs again, with the first `sets` sets and the first
+    /// `counters` counters.
     pub(super) fn occurrence(&self, sets: usize, counters: usize) -> u64 {
         let clock = self.clock;
         let small = u64::from(clock.moved) | u64::from(clock.phase) << 16 | u64::from(clock.line) << 24;

@@ -7,8 +7,8 @@ use super::text::{Text, Way};
 use super::transform::{Comparable, mapped};
 use crate::board::Symmetry;
 
-/// Finds the turning of the board under which the second player has the same lines of actions as the first, in the same
-/// order, and whether games then also end in the same way; `None` if there is none.
+/// Finds the symmetry ("turning") of the board that gives the second player the same lines of actions as the first, in
+/// the same order. Also returns whether games then end in the same way. Returns `None` if there is no such symmetry.
 pub fn turning_of(first: &Text, second: &Text) -> Option<(Symmetry, bool)> {
     let board = &first.board;
     let meant = Comparable::of(second);
@@ -16,7 +16,7 @@ pub fn turning_of(first: &Text, second: &Text) -> Option<(Symmetry, bool)> {
         let seen = Comparable::of(&mapped(first, symmetry));
         let again = is_involution(symmetry, board.width, board.height);
         let lines = again.then(|| seen.lines_in(&meant)).flatten()?;
-        // lines stay in their order, so that their planes do
+        // the lines must keep their order, so that their planes do
         let is_ordered = lines.iter().enumerate().all(|(at, line)| at == *line);
         is_ordered.then(|| (symmetry, seen.ends_as(&meant)))
     };
@@ -25,13 +25,13 @@ pub fn turning_of(first: &Text, second: &Text) -> Option<(Symmetry, bool)> {
     turnings.iter().find(|(_, ends)| *ends).or(turnings.first()).copied()
 }
 
-/// Whether a symmetry is its own inverse.
+/// Returns whether a symmetry is its own inverse.
 fn is_involution(symmetry: Symmetry, width: usize, height: usize) -> bool {
     let twice = |square: usize| symmetry.square(symmetry.square(square, height, width), height, width);
     (0..width * height).all(|square| twice(square) == square)
 }
 
-/// Sorts symmetries in the order in which they are tried for the second player's view.
+/// Sorts symmetries into the order in which they are tried for the second player's view.
 fn preferred(there: &[Symmetry]) -> Vec<Symmetry> {
     let turn = |transpose: bool, mirror_columns: bool, mirror_rows: bool| Symmetry {
         transpose,
@@ -68,13 +68,13 @@ pub struct Symmetries {
     pub plane_maps: Vec<Vec<u16>>,
     /// For each symmetry, the line of actions to which it maps each line.
     pub line_maps: Vec<Vec<u8>>,
-    /// For each line of actions, the first one to which symmetries map it. A network sees a position and its image on
-    /// the same planes, so these lines share theirs.
+    /// For each line of actions, the first line that a symmetry maps it to. A network sees a position and its image on
+    /// the same planes, so lines that are mapped to each other share their planes.
     pub kin: Vec<usize>,
 }
 
-/// Finds the symmetries of both players' rules. A symmetry of the board as the player to move sees it must also be one
-/// of the board as the other player sees it, which is a different one if the turning exchanges rows and columns.
+/// Finds the symmetries of both players' rules. A symmetry in the view of the player to move must also be one in the
+/// other player's view. There it is a different symmetry if the turning exchanges rows and columns.
 pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], turning: Symmetry, rules: &Rules<M>) -> Symmetries {
     let plain = seen.map(Comparable::of);
     let of_lines = |symmetry: Symmetry| {
@@ -99,7 +99,7 @@ pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], turning: Symmetry, rul
     found.retain(|(symmetry, ..)| both_ways.iter().any(|other| is_seen_as(*symmetry, *other)));
     let mut kin: Vec<usize> = (0..text.actions.len()).collect();
     for (_, lines, _) in &found {
-        // the symmetries are a group, so all lines that are mapped to each other are images of each
+        // the symmetries form a group, so the images of a line are all lines that it is related to
         lines.iter().enumerate().for_each(|(line, image)| kin[line] = kin[line].min(*image));
     }
     let symmetries: Vec<Symmetry> = found.iter().map(|(symmetry, ..)| *symmetry).collect();
@@ -112,7 +112,7 @@ pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], turning: Symmetry, rul
     }
 }
 
-/// Finds the planes to which a symmetry maps the planes of all lines, if it maps the lines to `lines`.
+/// Finds the planes that a symmetry maps the planes of all lines to, if it maps the lines to `lines`.
 fn plane_map<M: Mask>(
     text: &Text,
     rules: &Rules<M>,

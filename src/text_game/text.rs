@@ -1,4 +1,5 @@
-//! What a text says: its declarations, lines of actions, and ends, with expressions whose leaves are [names](Squares).
+//! The content of a text: its declarations, lines of actions, and ends, with expressions whose leaves are
+//! [names](Squares).
 
 use std::ops::{Range, RangeInclusive};
 
@@ -6,7 +7,7 @@ use super::ast::{self, Leaves, Side};
 use super::geometry::{Board, Direction};
 use super::mask::{Mask, Wide};
 
-/// The leaves of a tree as it is read: names are resolved, directions still relative to a player.
+/// The leaves of a tree as it is read: names are resolved, but directions are still relative to a player.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Read;
 
@@ -40,12 +41,12 @@ pub type Number = ast::Number<Read>;
 pub type Condition = ast::Condition<Read>;
 pub type Effect = ast::Effect<Read>;
 
-/// Squares that consist of no others.
+/// A set of squares that is not composed of other sets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Squares {
-    /// The same squares in every position: those that the first player means and those that the second means.
+    /// The same squares in every position, for the first player and for the second.
     Fixed(Box<[Wide; 2]>),
-    /// Squares with a piece of one side or either, of one kind or any.
+    /// Squares with a piece of one side or of either, and of one kind or of any.
     Pieces(Option<Side>, Option<usize>),
     /// Squares with a state.
     State(usize),
@@ -56,7 +57,7 @@ pub enum Squares {
 }
 
 impl Squares {
-    /// Pieces of a side.
+    /// Returns the set of a side's pieces.
     pub fn of(side: Side) -> Set {
         Set::Leaf(Squares::Pieces(Some(side), None))
     }
@@ -72,7 +73,7 @@ pub struct Row {
 /// Directions in the order in which they were written.
 pub type Directions = Vec<Direction>;
 
-/// A counter of a side; of a kind of piece if it is kept per piece.
+/// A counter of a side, and of a kind of piece if the counter is kept per piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterOf {
     pub counter: usize,
@@ -88,7 +89,7 @@ pub enum Way {
     /// A new piece on the lowest empty square of a column.
     Drop,
     Step(Directions),
-    /// `least` to `most` steps, or exactly as many as there are squares of `exactly` in the line.
+    /// `least` to `most` steps, or exactly as many steps as there are squares of `exactly` in the line.
     Slide {
         directions: Directions,
         least: usize,
@@ -96,7 +97,7 @@ pub enum Way {
         through: Set,
         exactly: Option<Set>,
     },
-    /// Over an adjacent square to the one behind it, which may be off the board.
+    /// Over an adjacent square to the square behind it, which may be off the board.
     Hop {
         directions: Directions,
         over: Set,
@@ -110,7 +111,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// Whether a piece on the board goes to another square.
+    /// Returns whether a piece on the board goes to another square.
     pub fn moves(&self) -> bool {
         !matches!(self, Way::Place | Way::Drop | Way::Pass | Way::Swap)
     }
@@ -121,7 +122,7 @@ impl Way {
 pub enum Next {
     /// The other player acts.
     Turn,
-    /// The same piece continues by the same line of the text if it can; with `may`, it need not.
+    /// The same piece continues by the same line of the text if it can. With `may`, it can also stop.
     Again { may: bool },
     /// The same player acts in another phase.
     Then(usize),
@@ -135,14 +136,14 @@ pub struct ActionLine {
     /// The line of the text.
     pub line: usize,
     pub phase: usize,
-    /// Lines of a later group are legal only if those of earlier ones allow nothing.
+    /// The group of the line. Lines of a group are legal only if lines of earlier groups allow no action.
     pub group: usize,
     pub piece: Option<usize>,
     pub way: Way,
     pub to: Set,
-    /// Whether the action removes the enemy that the piece moves to or jumps over.
+    /// Whether the action removes the enemy piece that the piece moves onto or jumps over.
     pub captures: bool,
-    /// Whether a piece on the square moved to goes where the piece came from.
+    /// Whether a piece on the target square goes to the square that the moving piece leaves.
     pub exchanges: bool,
     pub conditions: Vec<Condition>,
     /// What must hold after the action.
@@ -160,7 +161,7 @@ pub enum Verdict {
     Most(Set),
 }
 
-/// The result for the player who has acted, if it is the first player and if it is the second.
+/// The result for the player who has acted, one for the case that this is the first player and one for the second.
 pub type Verdicts = [Verdict; 2];
 
 #[derive(Clone, Debug, PartialEq)]
@@ -201,7 +202,7 @@ pub struct TextOption {
 pub struct Named {
     pub line: usize,
     pub name: String,
-    /// What the first player means by the name, and what the second means.
+    /// The squares that the name means for the first player and for the second.
     pub squares: [Set; 2],
     /// The squares, if they are the same in every position.
     pub fixed: Option<[Wide; 2]>,
@@ -229,7 +230,7 @@ pub struct Text {
     pub stuck: Option<Verdicts>,
     /// How often a position must occur, and the result.
     pub repetition: Option<(usize, Verdicts)>,
-    /// The number of actions in a row that change no number of pieces, and the result.
+    /// The number of consecutive quiet actions, which leave the number of pieces unchanged, and the result.
     pub quiet: Option<(usize, Verdicts)>,
     pub limit: (usize, Verdicts),
     /// The initial squares of each kind of piece, for each player.
@@ -238,28 +239,29 @@ pub struct Text {
 }
 
 impl Text {
-    /// The names of the kinds of pieces.
+    /// Returns the names of the kinds of pieces.
     pub fn kind_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.kinds.iter().map(|kind| kind.name.as_str())
     }
 
-    /// The names of the states of squares.
+    /// Returns the names of the states of squares.
     pub fn state_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.states.iter().map(|state| state.0.as_str())
     }
 
-    /// The option with this name.
+    /// Returns the option with this name.
     pub fn option(&self, name: &str) -> Option<&TextOption> {
         self.options.iter().find(|option| option.name == name)
     }
 
-    /// Whether a player who acts in this phase can always pass.
+    /// Returns whether a player who acts in this phase can always pass.
     pub fn can_always_pass(&self, phase: usize) -> bool {
         let mut here = self.actions.iter().filter(|line| line.phase == phase);
         here.any(|line| line.way == Way::Pass && line.conditions.is_empty() && line.required.is_empty())
     }
 
-    /// The numbers of a position that are a counter of a player: one, or one for each kind of piece.
+    /// Returns the range, among the numbers of a position, of a player's counter: one number, or one for each kind of
+    /// piece.
     pub fn numbers_of(&self, counter: usize, player: usize) -> Range<usize> {
         let width = |counter: &Counter| if counter.per_piece { self.kinds.len() } else { 1 };
         let first: usize = self.counters[..counter].iter().map(|counter| 2 * width(counter)).sum();
@@ -267,19 +269,19 @@ impl Text {
         first + player * each..first + (player + 1) * each
     }
 
-    /// The index of a counter among the numbers of a position, as seen by a player.
+    /// Returns the index of a counter among the numbers of a position, from a player's point of view.
     pub fn number_of(&self, of: CounterOf, player: usize) -> usize {
         let owner = if of.side == Side::Own { player } else { 1 - player };
         self.numbers_of(of.counter, owner).start + of.kind.unwrap_or(0)
     }
 
-    /// The number of sets of squares and the number of counters of a position.
+    /// Returns the number of sets of squares and the number of counters in a position.
     pub fn sizes(&self) -> (usize, usize) {
         let counters = self.counters.len().checked_sub(1).map_or(0, |last| self.numbers_of(last, 1).end);
         (2 * self.kinds.len() + self.states.len(), counters)
     }
 
-    /// Whether actions or ends ask for this number.
+    /// Returns whether actions or ends use this number.
     pub fn asks_for(&self, number: &Number) -> bool {
         let of_lines = self.actions.iter().flat_map(|line| {
             let effects = line.effects.iter().filter_map(Effect::condition);
@@ -289,7 +291,8 @@ impl Text {
         conditions.any(|condition| condition.numbers().contains(&number))
     }
 
-    /// The kinds of which no player can ever have two pieces, since they begin with at most one and nothing makes more.
+    /// Returns, for each kind, whether no player can ever have two pieces of it, since both players start with at
+    /// most one and no action makes more.
     pub fn single_kinds(&self) -> Vec<bool> {
         let effects = || self.actions.iter().flat_map(|line| &line.effects).map(Effect::unconditional);
         let flips = effects().any(|effect| matches!(effect, Effect::Flip(_)));

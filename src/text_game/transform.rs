@@ -1,4 +1,4 @@
-//! What becomes of a whole text: seen by one player, mapped by a symmetry, in an order that can be compared.
+//! Transforms a whole text: to one player's view, by a symmetry, or into an order in which texts can be compared.
 
 use super::ast::Mapping;
 use super::geometry::{Board, Direction, STEPS, direction_of};
@@ -7,13 +7,13 @@ use super::text::{
 };
 use crate::board::Symmetry;
 
-/// A change of everything in a text that depends on where things are.
+/// A transformation of everything in a text that depends on where things are.
 struct Transform<'a> {
     board: &'a Board,
-    /// The player whose squares and directions are meant; `None` leaves both players' in place.
+    /// The player whose squares and directions the result has; `None` keeps those of both players.
     player: Option<usize>,
     symmetry: Symmetry,
-    /// Whether directions are sorted, so that texts that differ only in their order are equal.
+    /// Whether directions are sorted, which makes texts equal if they differ only in the order of directions.
     sorted: bool,
 }
 
@@ -67,7 +67,7 @@ impl Mapping<Read, Read> for Transform<'_> {
 
     fn condition(&mut self, condition: &Condition) -> Condition {
         let mut changed = condition.mapped(self);
-        // a connection from here to there is one from there to here
+        // a connection works in both directions, so the order of its ends does not matter
         if let Condition::Connected { from, to, .. } = &mut changed
             && self.sorted
             && format!("{from:?}") > format!("{to:?}")
@@ -99,7 +99,7 @@ impl Transform<'_> {
         }
     }
 
-    /// What each of the players means; if only one is, what that player means, twice.
+    /// Transforms the values of both players. If the result is for one player, that player's value is returned twice.
     fn for_each<T>(&mut self, of: &[T; 2], change: impl Fn(&mut Self, &T) -> T) -> [T; 2] {
         [0, 1].map(|player| change(self, &of[self.player.unwrap_or(player)]))
     }
@@ -140,21 +140,21 @@ impl Transform<'_> {
     }
 }
 
-/// The text as one player means it: with directions of the compass, and that player's squares and results.
+/// Returns the text from one player's point of view, with compass directions and that player's squares and results.
 pub fn for_player(text: &Text, player: usize) -> Text {
     let player = Some(player);
     Transform { board: &text.board, player, symmetry: Symmetry::IDENTITY, sorted: false }.text(text)
 }
 
-/// The text of one player on a board that is mapped by a symmetry.
+/// Returns the text of one player on a board that is mapped by a symmetry.
 pub fn mapped(text: &Text, symmetry: Symmetry) -> Text {
     Transform { board: &text.board, player: None, symmetry, sorted: false }.text(text)
 }
 
-/// What two texts of one player must share so that what is possible in one is possible in the other.
+/// The parts of a one-player text that must be equal in two texts if the same actions are to be possible in both.
 #[derive(Debug, PartialEq)]
 pub struct Comparable {
-    /// Lines of actions, in words that do not depend on the order of directions.
+    /// The lines of actions, in a form that does not depend on the order of directions.
     pub actions: Vec<String>,
     sets: Vec<[Set; 2]>,
     results: String,
@@ -177,7 +177,8 @@ impl Comparable {
         }
     }
 
-    /// For each line of actions the equal line of `other`; `None` if there is none, or if sets differ.
+    /// Returns, for each line of actions, the equal line of `other`. Returns `None` if a line has no equal line or if
+    /// sets differ.
     pub fn lines_in(&self, other: &Comparable) -> Option<Vec<usize>> {
         let mut free: Vec<usize> = (0..other.actions.len()).collect();
         let same = |action: &String| {
@@ -188,7 +189,7 @@ impl Comparable {
         (self.sets == other.sets && lines.len() == self.actions.len()).then_some(lines)
     }
 
-    /// Whether games also end in the same way.
+    /// Returns whether games end in the same way in both texts.
     pub fn ends_as(&self, other: &Comparable) -> bool {
         self.results == other.results
     }

@@ -1,22 +1,23 @@
-//! The words of the language: one table, from which the parser, the guide, and the page take theirs.
+//! The words of the language, in one table that the parser, the guide, and the page share.
 //!
-//! A new word is a row here. The parser matches on these types, so that the compiler asks for its meaning. The page's
-//! editor shows [`SECTIONS`], and a test compares them with the tables of `docs/rules-as-text.md`.
+//! To add a word, add a row here. The parser matches on these types, so the compiler points out where the word's
+//! meaning is missing. The page's editor shows [`SECTIONS`], and a test compares them with the tables of
+//! `docs/rules-as-text.md`.
 
 use super::geometry::Direction;
 
 /// A row of the guide: how a word is written, and what it means.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
-    /// The word with what belongs to it.
+    /// The word with its arguments.
     pub form: &'static str,
-    /// What it means; code is in backquotes.
+    /// What the word means; code is in backquotes.
     pub meaning: &'static str,
 }
 
-/// Words that can stand in the same place.
+/// Words that can occur in the same place.
 pub trait Vocabulary: Copy + 'static {
-    /// Each word with its meaning for the parser.
+    /// Each word with its value for the parser.
     const WORDS: &'static [(&'static str, Self)];
     const USAGE: &'static [Usage];
 
@@ -24,7 +25,7 @@ pub trait Vocabulary: Copy + 'static {
         Self::WORDS.iter().map(|(word, _)| *word)
     }
 
-    /// What a word means here.
+    /// Returns the value of a word in this vocabulary.
     fn of(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
     }
@@ -46,53 +47,56 @@ macro_rules! vocabulary {
 vocabulary! {
     /// Words that begin a statement.
     StatementWord {
-        Game "game": "game TITLE by AUTHOR", "the title, in lower case with hyphens, is the id";
+        Game "game": "game TITLE by AUTHOR", "the title; in lower case and with hyphens, it is also the id";
         About "about": "about WORDS", "a description for people; any number of lines";
-        Option "option": "option NAME = N from N to N", "a number that a user can set with `--set game.NAME=N`; can be \
-            used in place of any number";
+        Option "option": "option NAME = N from N to N", "a number that a user can set with `--set game.NAME=N`; can \
+            be used in place of any number";
         Players "players": "players White, Black", "the names of the players";
         Board "board": "board 8 x 8", "also `board hex 7 x 7`, `board hexagon 4`, `board triangle 6`; 400 squares at \
             most";
         Hole "hole": "hole SQUARES", "squares that do not exist; must precede the lines that mention squares";
         Piece "piece": "piece NAME X x", "a kind of piece, and its letter for each player";
-        State "state": "state NAME x", "what a square can be, whatever piece is on it: closed, or a tile";
-        Counter "counter": "counter NAME = N", "a number for each player; `counter NAME per piece = N`: for each kind \
-            of piece";
-        Start "start": "start PIECE: SQUARES | SQUARES", "the initial position; `start STATE: SQUARES`";
-        Set "set": "set NAME = SQUARES", "a name for squares, or `SQUARES | SQUARES`; the network sees each named set";
+        State "state": "state NAME x", "a property that a square can have, whatever piece is on it: being closed, or \
+            covered by a tile";
+        Counter "counter": "counter NAME = N", "a number for each player; `counter NAME per piece = N`: one for each \
+            kind of piece";
+        Start "start": "start PIECE: SQUARES | SQUARES", "where the pieces of each player are at the start; `start \
+            STATE: SQUARES` for a state";
+        Set "set": "set NAME = SQUARES", "a name for squares; `SQUARES | SQUARES` if they differ between the players; \
+            the network sees each named set";
         Phase "phase": "phase NAME", "the actions below this line belong to this phase; a game begins in the first \
             phase";
         Action "action": "action ...", "what a player can do";
         Otherwise "otherwise": "otherwise ...", "an action that is possible only if those above it are impossible";
-        End "end": "end CONDITION: RESULT", "after each action, ends are tested in the order of the text; the result \
-            is that of the player who has just acted";
+        End "end": "end CONDITION: RESULT", "ends the game if the condition holds after an action; ends are tested in \
+            the order of the text; the result is for the player who has just acted";
         Stuck "stuck": "stuck: RESULT", "the result for a player who cannot act; required unless a player can always \
             `pass` or an `end` tests `stuck enemy`";
         Repetition "repetition": "repetition N: RESULT", "the result when a position occurs for the Nth time";
-        Quiet "quiet": "quiet N: RESULT", "the result after N actions in a row that change no number of pieces or \
-            states";
+        Quiet "quiet": "quiet N: RESULT", "the result after N consecutive actions that leave the numbers of pieces \
+            and states unchanged";
         Limit "limit": "limit N: RESULT", "the result after N actions; required, so that every game ends";
     }
 
     /// How a piece gets to a square.
     WayWord {
-        Place "place": "place PIECE to SQUARES", "or `place STATE to SQUARES`; a state can also be placed on a square \
-            with a piece";
-        Drop "drop": "drop PIECE", "onto the lowest empty square of a column";
+        Place "place": "place PIECE to SQUARES", "puts a new piece on a square; `place STATE to SQUARES`: gives a \
+            square the state, even if a piece is on it";
+        Drop "drop": "drop PIECE", "puts a new piece on the lowest empty square of a column";
         Step "step": "step PIECE DIRECTIONS to SQUARES", "one step; in actions that move a piece, the word `piece` in \
             place of PIECE means a piece of any kind";
         Slide "slide": "slide PIECE DIRECTIONS to SQUARES", "any number of steps over empty squares, or over other \
-            squares with `through SQUARES`. To fix the number of steps, write `at most N`, `at least N`, `exactly N`, \
-            or `exactly count SQUARES` (as many as there are in the line) after the directions";
+            squares with `through SQUARES`. To limit the number of steps, write `at most N`, `at least N`, `exactly \
+            N`, or `exactly count SQUARES` (the number of these squares in the line) after the directions";
         Hop "hop": "hop PIECE DIRECTIONS over SQUARES to SQUARES", "over a neighbor to the square behind it, which \
             must be empty if `to` is left out; can end with `or off board`";
-        Leap "leap": "leap PIECE 1 2 to SQUARES", "the first number of squares along one axis and the second along the \
-            other, in every direction; can list several pairs";
+        Leap "leap": "leap PIECE 1 2 to SQUARES", "the first number of squares along one axis and the second along \
+            the other, in every direction; can list several pairs";
         Swap "swap": "swap", "the players exchange sides";
         Pass "pass": "pass", "no action";
     }
 
-    /// What follows the way, each after a comma.
+    /// Words that begin the clauses of an action, each after a comma.
     ClauseWord {
         If "if": "if CONDITION", "must hold before the action";
         Require "require": "require CONDITION", "must hold after the action";
@@ -102,71 +106,73 @@ vocabulary! {
         Flip "flip": "flip SQUARES", "gives the pieces there to the other player";
         Mark "mark": "mark STATE at SQUARES", "the squares get the state";
         Unmark "unmark": "unmark STATE at SQUARES", "the squares lose the state";
-        Promote "promote": "promote to PIECE", "changes the piece that has moved, or with `at SQUARES` the pieces \
-            there";
+        Promote "promote": "promote to PIECE", "changes the kind of the piece that has moved or, with `at SQUARES`, \
+            of the pieces there";
         Count "count": "count down COUNTER", "or `count up COUNTER`: changes the player's counter by one; add `of \
             enemy` for the opponent's";
         When "when": "when CONDITION: EFFECT", "the effect takes place only if the condition holds";
-        Again "again": "again", "the same piece continues by the same line if it can and is still there; with `again \
-            may` the player can also `pass` (write a line `otherwise pass`)";
+        Again "again": "again", "the same piece continues by the same line if it can and is still the player's; with \
+            `again may` the player can also `pass` (write a line `otherwise pass`)";
         Then "then": "then PHASE", "the same player acts next, in that phase";
         Phase "phase": "phase PHASE", "the other player acts next, in that phase";
     }
 
-    /// Words that begin squares.
+    /// Words that begin sets of squares.
     SquaresWord {
-        Own "own": "own", "the pieces of the player who acts; in `end`, of the player who has acted; `own PIECE`";
-        Enemy "enemy": "enemy", "the pieces of the other player; `enemy PIECE`";
+        Own "own": "own", "the pieces of the player who acts (in `end`, of the player who has acted); `own PIECE`: of \
+            this kind";
+        Enemy "enemy": "enemy", "the pieces of the other player; `enemy PIECE`: of this kind";
         All "all": "all", "all pieces";
         Empty "empty": "empty", "squares without a piece";
         Board "board": "board", "all squares";
         Nothing "nothing": "nothing", "no squares";
-        From "from": "from", "the square that the piece leaves; in effects and `require`";
+        From "from": "from", "the square that the piece leaves; for effects and `require`";
         To "to": "to", "the square that it moves to";
         Over "over": "over", "the square that it jumps over";
         Moved "moved": "moved", "the square of the piece that continues";
         Floor "floor": "floor", "where falling pieces stop";
-        Row "row": "row 1", "a row from the first player's side";
+        Row "row": "row 1", "a row, counted from the first player's side";
         Rows "rows": "rows 2 to 7", "rows; also `rows 1 8`";
         Column "column": "column a", "a column";
         Columns "columns": "columns a to c", "columns; also `columns a h`";
-        Edge "edge": "edge", "squares at the edge; `edge north`: at the edge in that direction";
+        Edge "edge": "edge", "squares at the edge; `edge north`: at the northern edge";
         Corners "corners": "corners", "the corners of the board";
         Center "center": "center", "the squares nearest to the center";
         Far "far": "far row", "the last row as the player sees it";
         Back "back": "back row", "the player's first row";
         Dark "dark": "dark", "the squares of the color of a1";
         Light "light": "light", "the squares of the other color";
-        Next "next": "next to A", "the neighbors of A; directions can follow. Where a piece steps or slides, it does \
-            not count as its own neighbor; in a named set it does. `north of A`: one step north; likewise for every \
-            direction";
+        Next "next": "next to A", "the neighbors of A; directions can follow. A piece that steps or slides does not \
+            count as its own neighbor, except in a named set. `north of A`: the squares one step north of A; other \
+            directions work in the same way";
         Leap "leap": "leap 1 2 from A", "the squares one leap away from A";
-        Reach "reach": "reach of A", "lines from A over empty squares (or `over B`), including the first square that \
-            is not";
+        Reach "reach": "reach of A", "lines from A over empty squares, including the first square that is not empty; \
+            `reach of A over B`: over squares in B instead";
         Beyond "beyond": "beyond A from B", "the first square behind each straight run of A that begins next to B";
-        Custodial "custodial": "custodial A", "in effects: straight runs of A between two own pieces, one of which has \
-            just arrived";
+        Custodial "custodial": "custodial A", "in effects: straight runs of A between two own pieces, one of which \
+            has just arrived";
         Group "group": "group of A in B", "everything connected to A through B";
-        Line "line": "line of N A", "straight rows of at least N; `line of exactly N A`: of exactly N";
-        Not "not": "not A", "the other squares; `not` binds tightest, then `and`, then `or`; `( ... )`";
+        Line "line": "line of N A", "straight rows of at least N squares in A; `line of exactly N A`: of exactly N";
+        Not "not": "not A", "the other squares; `not` binds tightest, then `and`, then `or`; `( ... )` groups";
     }
 
-    /// Words that follow squares.
+    /// Words that follow sets of squares.
     SuffixWord {
-        And "and": "A and B", "squares that are in both";
-        Or "or": "A or B", "squares that are in either";
+        And "and": "A and B", "squares that are in both A and B";
+        Or "or": "A or B", "squares that are in A, B, or both";
         Enclosed "enclosed": "A enclosed by B", "straight runs of A with B at both ends";
         Up "up": "A up to B", "after `to`: A, if continuing over A in the direction of the move leads to B";
     }
 
-    /// Words that begin conditions, and no squares.
+    /// Words that begin conditions, but not sets of squares.
     ConditionWord {
         Any "any": "any A", "there is a square in A; `line of N A` needs no `any`";
         No "no": "no A", "there is no square in A";
         Connected "connected": "connected A from B to C", "squares of A connect B with C; directions can follow";
-        Stuck "stuck": "stuck own", "the player cannot act; `stuck enemy`; in `end`";
-        Inward "inward": "inward", "the piece moves nearer to the center; in actions, as are `from A`, `to A`, `over \
-            A`: the square is in A";
+        Stuck "stuck": "stuck own", "the player cannot act; `stuck enemy`: the other player cannot act; only in \
+            `end`";
+        Inward "inward": "inward", "the piece moves nearer to the center; only in actions, which can also test `from \
+            A`, `to A`, and `over A`: the square is in A";
     }
 
     /// Words that begin numbers.
@@ -174,20 +180,21 @@ vocabulary! {
         Count "count": "count A", "the number of squares in A";
         Groups "groups": "groups of A", "the number of groups of A; directions can follow";
         Ply "ply": "ply", "the number of actions so far";
-        Quiet "quiet": "quiet", "the number of actions in a row that changed no number of pieces or states";
+        Quiet "quiet": "quiet", "the number of consecutive actions that left the numbers of pieces and states \
+            unchanged";
         Passes "passes": "passes", "the number of passes in a row";
     }
 
     /// Words that begin results.
     ResultWord {
-        Win "win": "win", "the player who has acted wins; `A | B`: A if it is the first player, B if it is the second";
+        Win "win": "win", "the player who has acted wins; `A | B`: result A for the first player, B for the second";
         Loss "loss": "loss", "the other player wins";
         Draw "draw": "draw", "nobody wins";
         Most "most": "most SQUARES", "the player with more of these squares wins";
     }
 }
 
-/// Directions: of the compass, and as a player sees them.
+/// Directions, both of the compass and relative to a player.
 pub const DIRECTIONS: [(&str, &[Direction]); 20] = {
     const fn of(compass: u8) -> Direction {
         Direction { compass, relative: false }
@@ -220,13 +227,13 @@ pub const DIRECTIONS: [(&str, &[Direction]); 20] = {
     ]
 };
 
-/// Words that join others, besides those of the tables.
+/// Words that join other words and are not in the tables.
 const JOINTS: &[&str] = &["on", "of", "in", "at", "by", "through", "exactly", "least", "direction", "off"];
 
-/// Clauses by whose words nothing can be named.
+/// Clauses whose words cannot be used as names.
 const RESERVED_CLAUSES: &[ClauseWord] = &[ClauseWord::If, ClauseWord::Require, ClauseWord::When];
 
-/// Whether a word has a meaning in the language, so that nothing can be named by it.
+/// Returns whether a word has a meaning in the language, so it cannot be used as a name.
 pub fn is_reserved(word: &str) -> bool {
     let is_clause = ClauseWord::of(word).is_some_and(|clause| RESERVED_CLAUSES.contains(&clause));
     is_clause
@@ -246,12 +253,12 @@ pub fn is_reserved(word: &str) -> bool {
 pub struct Section {
     /// The heading.
     pub title: &'static str,
-    /// The rows, in lists that belong together.
+    /// The rows, grouped into lists.
     pub usage: &'static [&'static [Usage]],
 }
 
 impl Section {
-    /// How each word of the section is written, and what it means.
+    /// Returns the rows of the section.
     pub fn rows(&self) -> impl Iterator<Item = &'static Usage> {
         self.usage.iter().copied().flatten()
     }
@@ -268,7 +275,7 @@ const NAMES: &[Usage] = &[
 const DIRECTION_USAGE: &[Usage] = &[
     Usage {
         form: "north, northeast, east, southeast, south, southwest, west, northwest",
-        meaning: "of the compass; hexagons have neither northeast nor southwest",
+        meaning: "compass directions; hexagons have neither northeast nor southwest",
     },
     Usage {
         form: "orthogonally, diagonally, vertically, sideways, any direction",
@@ -276,24 +283,24 @@ const DIRECTION_USAGE: &[Usage] = &[
     },
     Usage {
         form: "forward, forward-right, right, backward-right, backward, backward-left, left, forward-left",
-        meaning: "as the player sees them",
+        meaning: "directions as the player sees them",
     },
 ];
 
 const COMPARISONS: &[Usage] = &[
     Usage { form: "N = M", meaning: "also `!=`, `<`, `<=`, `>=`, `>`" },
-    Usage { form: "not C, C and D, C or D", meaning: "`( ... )` can join them in another order" },
+    Usage { form: "not C, C and D, C or D", meaning: "`( ... )` groups them" },
 ];
 
 const NUMBERS: &[Usage] = &[
     Usage {
         form: "3, OPTION, COUNTER",
-        meaning: "a counter is that of the player who acts; `of own`, `of enemy`, `of own PIECE` can follow",
+        meaning: "a counter means that of the player who acts; `of own`, `of enemy`, or `of own PIECE` can follow it",
     },
     Usage { form: "N + M, N - M", meaning: "sums and differences" },
 ];
 
-/// Everything that can be written, in the order of the guide.
+/// All words and forms of the language, in the order of the guide.
 pub const SECTIONS: [Section; 8] = [
     Section { title: "Statements", usage: &[StatementWord::USAGE] },
     Section { title: "Actions", usage: &[WayWord::USAGE] },
@@ -310,7 +317,7 @@ mod tests {
     use super::*;
     use crate::conformance::unchanged;
 
-    /// The tables of the guide.
+    /// Returns the tables of the guide.
     fn tables() -> String {
         let row = |usage: &Usage| {
             let form = usage.form.replace('|', "\\|");

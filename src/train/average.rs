@@ -2,8 +2,8 @@
 //! norms.
 //!
 //! The average begins as a copy of the network. Step t adds the network in training with the weight 1 - d, where d is
-//! `train.average` but at most (1 + t) / (10 + t), so that the first steps, when weights are still random, are soon
-//! forgotten.
+//! `train.average` but at most (1 + t) / (10 + t). The limit makes the average soon forget the first steps, when
+//! weights are still random.
 
 use crate::net::network::Network;
 

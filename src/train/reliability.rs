@@ -55,8 +55,8 @@ impl Reliability {
     }
 
     /// Returns the expected calibration error (Naeini, Cooper, and Hauskrecht 2015): the average error of the values,
-    /// in points of a game's score (a win is 1, a loss 0). Chance alone gives a few hundredths in a thousand
-    /// positions.
+    /// in points of a game's score (a win is 1, a loss 0). With a thousand positions, chance alone causes an error of a
+    /// few hundredths.
     pub fn error(&self) -> f64 {
         let positions: usize = self.sums.iter().map(|bin| bin.positions).sum();
         let off: f64 = self.sums.iter().map(|bin| (bin.expected - bin.found).abs() / 2.0).sum();

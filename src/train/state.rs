@@ -13,7 +13,7 @@ pub(super) fn in_order(bytes: Bytes) -> Result<Vec<u8>> {
     let failed = |e: &dyn std::fmt::Debug| Error::Data(format!("cannot write the optimizer's state: {e:?}"));
     let reader = Reader::from_bytes(bytes).map_err(|e| failed(&e))?;
     let (texts, scalars) = (reader.metadata().clone(), reader.scalars().clone());
-    // a reader returns tensors by name
+    // a reader returns the tensors sorted by name
     let mut writer = Writer::new(reader.into_tensors().map_err(|e| failed(&e))?);
     for (name, text) in &texts {
         writer = writer.with_metadata(name, text);

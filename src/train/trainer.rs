@@ -37,8 +37,8 @@ pub struct Trainer {
 debug_fields!(Trainer, config, step);
 
 impl Trainer {
-    /// Trains a network on the CPU, with a fresh optimizer. If the settings want an average, the average begins as
-    /// this network.
+    /// Trains a network on the CPU, with a fresh optimizer. If the settings want an average, the average begins as a
+    /// copy of this network.
     pub fn new(config: &TrainConfig, network: &Network) -> Trainer {
         Trainer::on(config, network, &cpu().autodiff())
     }
@@ -50,7 +50,7 @@ impl Trainer {
         Trainer { config, model: Some(Model::of(network, device)), average, optimizer, step: 0 }
     }
 
-    /// Continues with an average that was saved, unless the settings want none.
+    /// Continues with a saved average, unless the settings want none.
     pub fn with_average(mut self, average: &Network) -> Trainer {
         self.average = self.average.map(|_| Average::of(average));
         self
@@ -79,8 +79,8 @@ impl Trainer {
         state::in_order(bytes.map_err(|e| Error::Data(format!("cannot write the optimizer's state: {e:?}")))?)
     }
 
-    /// Returns an independent copy of the network that plays, for evaluation and saving: the average with
-    /// `train.average`, otherwise the network in training.
+    /// Returns an independent copy of the network that plays, for evaluation and saving. With `train.average`, this is
+    /// the average; otherwise, it is the network in training.
     pub fn snapshot(&self) -> Network {
         match &self.average {
             Some(average) => average.network().clone(),
@@ -96,8 +96,8 @@ impl Trainer {
     /// Makes one optimizer step on `batch` at learning rate `rate`.
     ///
     /// # Errors
-    /// If a number is not finite. After any refusal except [`Refusal::Batch`], make a new trainer from its last
-    /// checkpoint, because the number is already in its weights or in the statistics of its batch norms.
+    /// If a number is not finite. After any refusal except [`Refusal::Batch`], the number is already in the trainer's
+    /// weights or in the statistics of its batch norms, so make a new trainer from the last checkpoint.
     #[expect(clippy::missing_panics_doc, reason = "the step has been made")]
     pub fn train(&mut self, batch: &Batch, rate: f64) -> Result<Losses, Refusal> {
         let mut losses = None;

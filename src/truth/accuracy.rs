@@ -3,10 +3,10 @@
 //! An *error* is an action that does not keep the value of the position: it turns a win into a draw or a loss, or a
 //! draw into a loss. The error rate is the share of errors among all positions, including those in which no action is
 //! an error, as in AlphaZero.jl's benchmark; positions whose actions have unknown values are left out. An action is
-//! *slow* if scores are known and it does not have the best one: it wins later, or loses sooner, than possible. The
-//! agent's value *agrees* if it has the sign of the position's value; drawn positions do not count. The Brier score
-//! is the mean square of the difference between the expected score, (value + 1) / 2, and the true one; a value of 0
-//! everywhere gives 0.25 in won and lost positions.
+//! *slow* if scores are known and the action does not have the best score: it wins later, or loses sooner, than
+//! possible. The agent's value *agrees* if it has the same sign as the position's value; drawn positions do not count.
+//! The Brier score is the mean square of the difference between the expected score, (value + 1) / 2, and the true
+//! score; a value of 0 everywhere gives 0.25 in won and lost positions.
 //!
 //! Each position is judged on its own, with its own random stream, so the result does not depend on the number of
 //! threads.
@@ -37,7 +37,7 @@ pub const PLIES: usize = 7;
 pub enum Budget {
     /// The search that the agent's specification gives.
     Own,
-    /// No search: the action with the greatest prior, and the value of the position's own evaluation.
+    /// No search: the action with the greatest prior, and the value that the evaluator gives to the position itself.
     Policy,
     /// A search of this many simulations.
     Simulations(usize),
@@ -135,8 +135,8 @@ pub struct Accuracy {
     pub all: Tally,
     /// The counts by class, in the order of the set; only classes with positions.
     pub classes: Vec<(String, Tally)>,
-    /// The counts by the number of plies played. Each entry has the first of the [`PLIES`] plies that are counted
-    /// together.
+    /// The counts by the number of plies played. [`PLIES`] successive plies are counted together, and each entry names
+    /// the first of them.
     pub plies: Vec<(usize, Tally)>,
     /// The true values by ranges of the agent's value; only ranges with positions.
     pub reliability: Vec<Bin>,

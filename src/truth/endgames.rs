@@ -19,7 +19,7 @@ use crate::solve::{Bounds, Limits, Solved, Solver};
 
 /// The classes: whether the player to move can err, and how many nodes solving all actions took.
 const CLASSES: [&str; 4] = ["easy", "medium", "hard", "lost"];
-/// The numbers of nodes from which a position counts as medium and as hard.
+/// The minimum numbers of nodes for a position to count as medium and as hard.
 const NODES: [u64; 2] = [1_000, 10_000];
 /// The smallest number of nodes of a position in a set; a position with fewer is too easy.
 const FEWEST_NODES: u64 = 50;
@@ -117,7 +117,8 @@ fn candidate(game: &AnyGame, plan: &SetPlan, number: u64) -> (AnyState, usize) {
     (states.swap_remove(plies), plies)
 }
 
-/// Returns the line of a position; `None` if it is unsolved, too easy, or neither lost nor a choice.
+/// Returns the line of a position; `None` if the position is unsolved or too easy, or if it is not lost but offers no
+/// choice between good and bad actions.
 fn line(game: &AnyGame, state: &AnyState, plies: usize, solved: &Solved) -> Option<SetLine> {
     let player = game.to_move(state);
     let value = |(action, bounds): &(Action, Bounds)| {

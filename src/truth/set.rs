@@ -26,9 +26,9 @@ pub const FORMAT: u32 = 1;
 pub const MAX_POSITIONS: usize = 1_000_000;
 /// The strongest of zstd's usual compression levels: sets are small and kept with the source.
 const LEVEL: i32 = 19;
-/// The most bytes in the first line, and in any other line apart from its actions.
+/// The maximum number of bytes in the first line, and in any other line apart from its actions.
 const LONGEST_HEADER: usize = 1 << 16;
-/// The most bytes in a line for one action, with its value and its score.
+/// The maximum number of bytes in a line for one action, with its value and its score.
 const BYTES_OF_ACTION: usize = 128;
 /// The number of bytes of text that are checked together, and the minimum memory for a line in addition to its text.
 const TOGETHER: usize = 1 << 20;
@@ -40,9 +40,9 @@ const BYTES_OF_LINE: usize = 256;
 pub struct SetHeader {
     /// The format version, [`FORMAT`].
     pub format: u32,
-    /// The registry id.
+    /// The game's registry id.
     pub game: String,
-    /// The game's switches.
+    /// The game's options.
     pub options: Settings,
     /// The program, or the command, that made the set.
     pub made_by: String,
@@ -62,7 +62,7 @@ pub struct SetLine {
     pub position: String,
     /// The position's class, one of those in the header.
     pub class: String,
-    /// The number of actions played before.
+    /// The number of actions played before the position.
     pub plies: usize,
     /// For each legal action, the result with best play after it, for the player to move here: 1 for a win, 0 for a
     /// draw, -1 for a loss.
@@ -95,7 +95,7 @@ pub struct Position {
     pub state: AnyState,
     /// The index of the position's class, if it has one.
     pub class: Option<usize>,
-    /// The number of actions played before, if it is known.
+    /// The number of actions played before the position, if it is known.
     pub plies: Option<usize>,
     /// The result with best play, for the player to move: 1, 0, or -1.
     pub value: i8,
@@ -141,7 +141,7 @@ pub fn write(path: &Path, header: &SetHeader, lines: &[SetLine]) -> Result<()> {
 /// Reads the header of a set, which is its first line.
 ///
 /// # Errors
-/// As for [`read`], if the first line shows the error; also if there is no header.
+/// As for [`read`], as far as the first line shows an error; also if there is no header.
 pub fn header(path: &Path) -> Result<SetHeader> {
     let first = Lines::up_to(path, LONGEST_HEADER)?.next().transpose()?.unwrap_or_default();
     read_header(path, &first)
@@ -312,7 +312,7 @@ fn check_game(header: &SetHeader, rules: &Opened) -> Result<()> {
     }
     if header.options != identity.options {
         let differences = option_differences(&header.options, &identity.options);
-        return Err(Error::Mismatch(format!("other game options (there / asked for): {differences}")));
+        return Err(Error::Mismatch(format!("different game options (there / requested): {differences}")));
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(super) const UPLOAD: Duration = Duration::from_secs(5);
 /// How long a connection may last: longer than a search that waits for its agent and its turn, which takes at most
 /// 115 s.
 const LIFETIME: Duration = Duration::from_secs(120);
-/// The number of connections at the same time.
+/// The maximum number of simultaneous connections.
 const SOCKETS: usize = 256;
 /// The largest number of bytes that a connection may buffer; also the longest head of a request.
 const BUFFER: usize = 32 << 10;
@@ -66,7 +66,7 @@ pub(super) async fn listen(listener: std::net::TcpListener, router: Router, stop
                 .keep_alive(false)
                 .max_buf_size(BUFFER)
                 .serve_connection(TokioIo::new(stream), service);
-            // a failed connection only concerns its client
+            // a failed connection affects only its client
             let _ = timeout(LIFETIME, connection).await;
             drop(permit);
         });

@@ -1,10 +1,10 @@
 //! Decides which requests are accepted: only those of the page that this server sent.
 //!
-//! Another site in the same browser can also send requests to 127.0.0.1. Its name is then in `Host` (if its DNS
-//! points here) or in `Origin`, and it cannot read the page's token, so each of the three is checked. A page that is
-//! served beyond this machine also needs its [`Password`]. The page can be opened at any numeric address, because
-//! another site would need a name to reach it. The user may permit further names, for a proxy or a tunnel that passes
-//! its own name on.
+//! Another site in the same browser can also send requests to 127.0.0.1. The name of that site is then in `Host` (if
+//! its DNS points here) or in `Origin`, and the site cannot read the page's token, so all three are checked. A page
+//! that is served beyond this machine also needs its [`Password`]. The page can be opened at any numeric address,
+//! because another site would need a name to reach it. The user may permit further names, for a proxy or a tunnel that
+//! passes on its own name.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -95,15 +95,15 @@ impl Guard {
         Ok(())
     }
 
-    /// Returns whether an origin is the page's own. Under a permitted name, it may be encrypted, and the proxy may
-    /// use another host.
+    /// Returns whether an origin is the page's own. An origin with a permitted name may use HTTPS, and the `Host` that
+    /// the proxy sends may differ from it.
     fn is_own(&self, origin: &str, host: &str) -> bool {
         let plain = origin.strip_prefix("http://");
         let named = plain.or_else(|| origin.strip_prefix("https://"));
         plain == Some(host) || named.is_some_and(|named| self.is_opened(named))
     }
 
-    /// Returns whether the user has permitted the name of this host.
+    /// Returns whether the user has permitted this host's name.
     fn is_opened(&self, host: &str) -> bool {
         let (name, port) = name_and_port(host);
         is_port(port) && self.hosts.iter().any(|opened| opened.eq_ignore_ascii_case(name))

@@ -2,13 +2,13 @@
 //!
 //! Input: HTTP requests from a page that this program serves itself, on 127.0.0.1 or, with a password, to other
 //! devices. Output: positions with their drawings, the answers of agents, and the files of runs in readable form. The
-//! page holds its game and sends all of it each time, so the server keeps nothing except loaded agents. The server
-//! only reads files, except for a run that somebody on this machine has it train. From a request, only the id of a
-//! title (letters, digits, and hyphens) names a folder. `api` has the requests and answers as types, `guard` decides
-//! which requests are accepted, `password` is for pages served beyond this machine, `connection` limits what a client
-//! can hold, `routes` maps requests to answers, `work` runs them on other threads, `table` answers questions about a
-//! game, `players` names the agents, `agents` keeps the loaded agents, `runs` finds and describes runs, `games` reads
-//! recorded games, `texts` has the games whose rules are a text, and `tasks` is work that takes a minute.
+//! page holds its game and sends the whole game with each request, so the server keeps nothing except loaded agents.
+//! The server only reads files, unless somebody on this machine has it train a run. Nothing in a request names a folder
+//! except the id of a title (letters, digits, and hyphens). `api` has the requests and answers as types, `guard`
+//! decides which requests are accepted, `password` is for pages served beyond this machine, `connection` limits what a
+//! client can hold, `routes` maps requests to answers, `work` runs them on other threads, `table` answers questions
+//! about a game, `players` names the agents, `agents` keeps the loaded agents, `runs` finds and describes runs, `games`
+//! reads recorded games, `texts` has the games whose rules are a text, and `tasks` is work that takes a minute.
 
 mod api;
 mod connection;
@@ -58,7 +58,7 @@ pub struct Shown {
 /// give the password.
 ///
 /// # Errors
-/// If a source is neither a run nor an exported file, a text has the id of another game, or the system refuses to
+/// If a source is neither a run nor an exported file, if a text has the id of another game, or if the system refuses to
 /// listen.
 pub fn serve(
     games: Catalog,

@@ -30,13 +30,14 @@ const FORM: &str = "/password";
 const FIELD: &str = "password";
 /// Letters and digits that cannot be mistaken for each other.
 const LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
-/// The number of letters of a password and of each group in it: 79 bits.
+/// The number of letters in a password, which gives it 79 bits, and in each group of its letters.
 const LENGTH: usize = 16;
 const GROUP: usize = 4;
 /// The number of wrong passwords that an address may give within [`WINDOW`].
 const TRIES: usize = 10;
 const WINDOW: Duration = Duration::from_secs(600);
-/// The number of addresses whose wrong passwords are counted. When it is reached, no other address may try.
+/// The maximum number of addresses whose wrong passwords are counted. While that many are counted, no other address may
+/// try.
 const ADDRESSES: usize = 1024;
 /// The longest body of the form, in bytes.
 const LARGEST_FORM: usize = 1 << 10;
@@ -166,7 +167,7 @@ fn field(text: &str) -> Option<String> {
 struct Tries(HashMap<IpAddr, (usize, Instant)>);
 
 impl Tries {
-    /// Returns whether the password is right, or else how long this address must wait for its next try.
+    /// Returns whether the password is right, or, as an error, how long this address must wait for its next try.
     fn judge(&mut self, from: IpAddr, now: Instant, is_right: bool) -> Result<bool, Duration> {
         let from = network(from);
         self.0.retain(|_, (_, first)| now.duration_since(*first) < WINDOW);

@@ -304,7 +304,8 @@ async fn home(State(site): State<Arc<SharedState>>) -> Answer<Home> {
     }
     let mut games = site.games.clone();
     for (id, options) in &of_runs {
-        // of several runs with games of one id, the newest gives the rules, unless the page already has the id
+        // if several runs have games with the same id, the newest run's rules are used, unless the page already has
+        // a game with this id
         if site.games.iter().all(|game| game.id != *id)
             && let Some(game) = site.texts.of_run(id, options)
         {
@@ -457,8 +458,8 @@ impl Drop for Running {
     }
 }
 
-/// Loads an agent for a question, waits for a turn, and lets it answer. A later question of the same page ends it
-/// early.
+/// Loads an agent for a question, waits for a turn, and lets the agent answer. A later question of the same page ends
+/// the search early.
 async fn with_agent<Q: Send + 'static, T: Send + 'static>(
     site: Arc<SharedState>,
     request: Q,
@@ -466,7 +467,7 @@ async fn with_agent<Q: Send + 'static, T: Send + 'static>(
     work: fn(&SeatedAgent, &Q, &AtomicBool) -> Result<T>,
 ) -> Answer<T> {
     let running = Running::begin(&site, &question(&request).page);
-    // before taking a turn, so that an agent whose file hangs does not hold up the turns of others
+    // the agent is loaded before taking a turn, so that an agent whose file hangs does not hold up other requests
     let (files, state) = (format!("agent {}", question(&request).agent), site.clone());
     let load = move || {
         let Question { place, agent, simulations, level, .. } = question(&request);

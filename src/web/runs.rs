@@ -63,7 +63,7 @@ pub(super) struct Listed {
     pub(super) games: Vec<(String, Settings)>,
 }
 
-/// The metrics of a run; each reading only reads what was added.
+/// The metrics of a run; each call reads only what was added.
 struct WatchedRun {
     reader: Reader,
     /// The strength of the run's generations, with the number of lines and the opponent for which it was computed.
@@ -136,7 +136,7 @@ impl ShownRuns {
         })
     }
 
-    /// Returns the number of the run in a folder, which is listed from now on.
+    /// Returns the number of the run in a folder, and lists the run from now on.
     #[cfg(feature = "train")]
     pub(super) fn number_of(&self, folder: &Path) -> usize {
         let mut known = locked(&self.known);

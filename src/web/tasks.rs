@@ -1,8 +1,8 @@
 //! Work that the editor begins and that takes about a minute: training an agent, or measuring balance. One task runs
 //! at a time, on a separate thread; a page asks for its progress and can end it.
 //!
-//! Only a page for this machine has tasks, because training writes a run. A run that is ended is saved as it is and
-//! can be continued with `petteia train --run`.
+//! Only a page for this machine has tasks, because training writes a run. A run whose task is ended is saved as it is
+//! and can be continued with `petteia train --run`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ use crate::random::{Purpose, choose, stream};
 const STRONGEST: (f64, f64) = (320.0, 8.0);
 const PART: usize = 4;
 const LEVELS: usize = 3;
-/// How long a game of the strongest level may take, in seconds: a canceled task ends after the games in progress.
+/// How long a game of the strongest level may take, in seconds. A canceled task ends only after the games in progress.
 const GAME: f64 = 2.0;
 /// How long random games are played to find the number of simulations, in seconds.
 const TRIAL: f64 = 0.3;
@@ -158,7 +158,7 @@ impl Task {
     }
 }
 
-/// Returns the simulations of the levels that this game has time for, the weakest first.
+/// Returns the numbers of simulations of the levels for which there is time in this game, the weakest level first.
 fn levels(game: &AnyGame) -> Vec<usize> {
     let (start, mut random, mut playouts, mut plies) = (Instant::now(), stream(0, Purpose::Start, &[]), 0, 0);
     let mut legal = Vec::new();
@@ -175,7 +175,7 @@ fn levels(game: &AnyGame) -> Vec<usize> {
         playouts += 1;
     }
     let (playouts, seconds) = (f64::from(playouts), start.elapsed().as_secs_f64());
-    // playouts become shorter as the game proceeds
+    // playouts take less time as the game proceeds
     let of_simulation = seconds / playouts / 2.0 * (f64::from(plies) / playouts);
     let (maximum, minimum) = STRONGEST;
     let strongest = (GAME / of_simulation.max(1e-9)).clamp(minimum, maximum) as usize;

@@ -129,7 +129,7 @@ fn threads_and_the_number_of_agents_change_nothing() {
     assert_eq!(one.reliability.iter().map(|bin| bin.positions).sum::<usize>(), 3);
     let stopped = measure(&rules().game, &set, &agent, Budget::Own, 1, &|done| done < 1);
     assert!(matches!(stopped, Err(Error::Interrupted)));
-    // the policy of a search without knowledge plays the first action
+    // a search without knowledge has a uniform policy, which plays the first action
     let uniform = Contestant::new(&rules(), &AgentSpec::parse("uniform:1").unwrap()).unwrap();
     let policy = measure(&rules().game, &set, &uniform, Budget::Policy, 1, &|_| true).unwrap();
     assert_eq!((policy.all.errors, policy.all.slow, policy.all.brier().unwrap()), (1, 1, 1.0 / 6.0));

@@ -77,7 +77,7 @@ fn a_test_ends_the_match_at_the_same_pair_whatever_the_threads() {
         assert_eq!(test.verdict, verdict);
         assert_eq!(alone.games < 200, verdict != Verdict::Undecided, "{} games", alone.games);
         assert_eq!(alone.pairs.iter().sum::<usize>() * 2, alone.games);
-        // it ended as soon as possible
+        // the match ended as soon as the test allowed
         let lines = fs::read_to_string(&files[0]).unwrap().lines().count();
         assert_eq!(lines, 1 + alone.games / 2);
         if verdict != Verdict::Undecided {
@@ -114,7 +114,7 @@ fn an_interrupted_match_goes_on_to_the_same_end() {
     }
 }
 
-/// Agents without randomness and 7 openings: from the 8th pair on all games are repetitions, which must not decide
+/// With 7 openings and agents without randomness, all games from the 8th pair on are repetitions, which must not decide
 /// anything.
 #[test]
 fn repeated_games_count_as_what_they_are_worth() {
@@ -125,13 +125,13 @@ fn repeated_games_count_as_what_they_are_worth() {
     let once = play(&plan(14), agents, None, 1, NEVER).unwrap();
     assert_eq!((once.distinct_games, once.effective_games), (14, Some(14.0)));
     let often = play(&plan(400), agents, None, 2, NEVER).unwrap();
-    assert_eq!((often.games, often.distinct_games), (400, 14), "copies end no test");
+    assert_eq!((often.games, often.distinct_games), (400, 14), "repetitions of games do not end the test");
     assert!((13.0..=14.0).contains(&often.effective_games.unwrap()), "{often:?}");
     let test = often.sprt.unwrap();
     assert_eq!(test.verdict, Verdict::Undecided);
     assert!((test.llr - once.sprt.unwrap().llr).abs() < 0.5, "{test:?}");
     let counted_as_new = test.sprt.result(&often.pairs, 1.0);
-    assert_eq!(counted_as_new.verdict, Verdict::H1, "as new games they would have: {counted_as_new:?}");
+    assert_eq!(counted_as_new.verdict, Verdict::H1, "as new games, they would end it: {counted_as_new:?}");
     // with a file, the result is the same, even if it is played in parts
     assert!(play(&plan(400), agents, Some(&file), 2, 99).is_err());
     assert_eq!(play(&plan(400), agents, Some(&file), 1, NEVER).unwrap(), often);
@@ -178,7 +178,7 @@ fn files_that_are_not_this_match_are_refused() {
     refused(&plan(4), UNEVEN, &["match.jsonl: line 3: the score is", "remove this line"]);
     fs::write(&file, format!("{}\n{}\n", lines[0], lines[2])).unwrap();
     refused(&plan(4), UNEVEN, &["line 2: found pair 1 in place of pair 0"]);
-    // a file that is not ours is left alone
+    // a file that the program did not write is left unchanged
     fs::write(&file, "dear diary").unwrap();
     assert_eq!(refused(&plan(4), UNEVEN, &["is not a saved match"]), 2);
     assert_eq!(fs::read_to_string(&file).unwrap(), "dear diary");

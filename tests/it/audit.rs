@@ -1,5 +1,5 @@
-//! A run knows what it should contain: whatever is missing, swapped, shortened, repeated or from another run is named
-//! by `train`, `inspect` and `records verify`, and nothing is trained until the user decides.
+//! A run knows what it should contain: `train`, `inspect`, and `records verify` name whatever is missing, swapped,
+//! shortened, repeated, or from another run, and nothing is trained until the user decides.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,7 +54,7 @@ fn named(base: &Finished, run: &Path, parts: &[&str]) {
     }
 }
 
-/// With `--accept-missing` the run continues, and after that also without it.
+/// With `--accept-missing` the run continues, and from then on it also continues without that flag.
 fn accepted(base: &Finished, run: &Path) {
     let trained = base.train(run, &["--accept-missing"]);
     assert!(trained.status.success(), "{}", err(&trained));
@@ -188,7 +188,7 @@ fn exchanged_shards_are_named() {
         ],
     );
     accepted(&PLAIN, &run);
-    // a shard of another generation, and one of another seed
+    // a shard of another generation, and a shard of a run with another seed
     let (_folder, run) = PLAIN.copy(2);
     put(&shard(&run, 2, 3), &shard(&run, 1, 3));
     named(
@@ -325,7 +325,7 @@ fn a_run_of_version_0_1_is_read_with_a_line_that_says_what_cannot_be_checked() {
     let expected = files(&PLAIN.run());
     let weights = "checkpoints/generation-0003/weights.safetensors";
     assert!(files(&run)[weights] == expected[weights]);
-    // from now on it is listed
+    // from now on, the shard is listed
     let again = PLAIN.train(&run, &[]);
     assert!(again.status.success() && !err(&again).contains(cannot), "{}", err(&again));
     assert!(kept.len() < files(&run).len());

@@ -66,7 +66,7 @@ fn train(trainers: &mut [&mut Trainer], steps: std::ops::Range<u64>) {
 fn every_tensor_is_averaged_and_training_goes_on_as_without() {
     let (mut plain, mut averaged) = (trainer(0.0), trainer(DECAY));
     let mut expected = tensors(&plain.snapshot());
-    assert_eq!(tensors(&averaged.snapshot()), expected, "it begins as the first weights");
+    assert_eq!(tensors(&averaged.snapshot()), expected, "the average begins with the initial weights");
     for step in 1..=40 {
         train(&mut [&mut plain, &mut averaged], step..step + 1);
         let decay = f64::from(DECAY).min((1 + step) as f64 / (10 + step) as f64);
@@ -223,7 +223,7 @@ fn forks_starts_and_inspect_know_both_networks() {
         let of = |run: &Path| network(&folder_of(run, 3).join(name));
         assert!(of(&fork) == of(&run), "{name}");
     }
-    // a run that begins with another run's weights takes those of the network that plays
+    // a run that begins with another run's weights takes the weights of the network that plays
     let started = folder.path().join("started");
     let config = folder.path().join("config.toml");
     fs::write(&config, format!("config_format = 1\n{}", settings_of(&run).unwrap().to_toml())).unwrap();

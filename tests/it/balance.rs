@@ -68,13 +68,13 @@ fn the_page_stands_alone_and_is_made_again() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    // a page about other variants is a different page, which is reported before anything is played
+    // a page about other variants cannot continue this page, which is reported before anything is played
     let compared = petteia(&[&arguments[..], &[text(&path), "--compare", "cage-6"]].concat(), "");
     let said = err(&compared);
     assert!(said.contains("is a different page") && !said.contains("games,"), "{said}");
     assert!(
         page.contains("<th scope=\"col\">draws</th>") && !page.contains("<th>"),
-        "heads say what they head"
+        "a table heading has no scope"
     );
     let page = page.replace("http://www.w3.org/2000/svg", "");
     assert!(
@@ -144,7 +144,7 @@ fn a_solved_game_begins_with_its_proof() {
         ),
         "{words}"
     );
-    // perfect play is a level, and the others are judged against it
+    // perfect play is a level, and the other levels are judged against it
     let found = petteia(&[&["balance", "cage-4", "--json"], &quick[..]].concat(), "");
     let found: Vec<Value> = serde_json::from_str(&out(&found)).unwrap();
     let names = level_names(&found);

@@ -161,7 +161,7 @@ impl Match {
             let action = game.parse_action(&state, &best).unwrap_or_else(|| panic!("{best} is no action"));
             game.try_play(&mut state, action).unwrap();
             moves.push(best);
-            // a position given as text loses its history, which matters if a rule depends on it
+            // a position given as text has lost its history, which matters if a rule depends on the history
             if moves.len() == 7 {
                 start = format!("fen {}", game.state_text(&state));
                 state = game.parse_state(&game.state_text(&state)).unwrap();
@@ -188,7 +188,7 @@ fn a_bot_of_every_id_plays_for_a_match_runner() {
     for id in Games::ids() {
         let file = make(&id, folder.path());
         Games::open(&id, &Default::default()).map(|rules| Match { file: file.clone() }.on(rules)).unwrap();
-        // remove it: a bot has 20 MB
+        // remove the bot, which has 20 MB
         fs::remove_file(file).unwrap();
     }
 }
@@ -208,7 +208,7 @@ fn a_bot_survives_what_it_hears() {
         assert!(bot.line().starts_with("info string "));
         assert_eq!(bot.ask("isready\r", "readyok"), "");
     }
-    // the refused line may have been a position, so there is none
+    // the refused line may have been a position, so the bot has no position now
     bot.tell("go nodes 5");
     assert!(bot.line().starts_with("info string there is no position"));
     assert_eq!(bot.line(), "bestmove none");
@@ -332,7 +332,7 @@ fn a_bot_speaks_to_juries_and_in_gtp() {
     assert!(said[0].starts_with("=1 ") && said[2] == "=2", "{said:?}");
 }
 
-/// A jury does not look at standard error, but people do.
+/// Match runners do not read standard error, but people do.
 #[test]
 fn a_jurys_nonsense_is_complained_about_and_nothing_is_said_after_the_end() {
     let folder = tempfile::tempdir().unwrap();
@@ -386,7 +386,7 @@ fn the_programs_own_commands_work_in_a_bot() {
     assert!(text.contains("bot against random: "), "the bot's own results are counted: {text}");
     let both = run(&["arena", "random", "rollout:5", "--games", "2"], "");
     assert!(both.contains("random against rollout:5: "), "{both}");
-    // it is an agent like any other file of ours, and inspect accepts it
+    // the bot's file is an agent like any file that the program writes, and `inspect` accepts it
     let file = file.display().to_string();
     let inspect = Command::new(env!("CARGO_BIN_EXE_petteia")).args(["inspect", &file]).output().unwrap();
     let said = String::from_utf8_lossy(&inspect.stdout);
@@ -485,7 +485,7 @@ fn what_a_bot_does_without_arguments_is_set_by_its_export() {
     let last = ugi.until("bestmove");
     assert!(last[last.len() - 2].contains(" nodes 7 "), "{last:?}");
     ugi.end();
-    // the network is the same as without them
+    // the network is the same as without these defaults
     let plain = make_with("tic-tac-toe", folder.path(), &[]);
     let about = said(&command::run(&plain, &["--about"], ""));
     assert!(about.contains("speaks:      UGI, 100 simulations, 256 MiB for the tree, 1 thread"), "{about}");

@@ -61,7 +61,7 @@ fn requests(positions: &[(State, Vec<Action>)]) -> Vec<Request<'_, ConnectFour>>
 
 #[test]
 fn what_a_full_cache_answers_is_what_was_evaluated() {
-    // far more than a mebibyte holds
+    // these are far more evaluations than a mebibyte holds
     let positions = positions(200_000);
     let mut cached = Cached::new(ConnectFour, Hashing::default(), 1);
     let (mut found, mut expected) = (Evaluations::new(), Evaluations::new());

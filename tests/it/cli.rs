@@ -127,7 +127,7 @@ fn analyze_answers_each_line() {
     assert_eq!(lines[0]["value"], 1.0);
     assert_eq!(lines[0]["principal_variation"][0], "b3");
     assert!(lines[0]["visits"].as_object().unwrap().len() == 5);
-    // each action has a value, or null where the search did not look; b3 wins, and the others do not win at once
+    // each action has a value, or null if the search did not visit it; b3 wins at once, and the other actions do not
     let values = lines[0]["values"].as_object().unwrap();
     assert!(values.len() == 5 && values["b3"] == 1.0, "{values:?}");
     assert!(values.values().filter(|value| **value == 1.0).count() == 1, "{values:?}");
@@ -308,7 +308,7 @@ fn another_backend_in_the_environment_is_refused() {
     assert!(err(&output).contains("BURN_DEVICE=cuda") && !run.exists(), "{}", err(&output));
 }
 
-/// Waits for `done` while the program works. The work is finite, and so is the wait.
+/// Waits for `done` while the program works. The wait is finite, because the work is.
 #[cfg(unix)]
 fn until(child: &mut Child, what: &str, done: impl Fn() -> bool) {
     while !done() {

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
-/// The number of games; smaller than the number that once found something, which `PETTEIA_DEEP` restores.
+/// The number of games. It is smaller than the number that once found a fault; `PETTEIA_DEEP` restores that number.
 fn games() -> usize {
     if std::env::var_os("PETTEIA_DEEP").is_some() { 200 } else { 60 }
 }
@@ -157,7 +157,7 @@ fn unknown_options_are_refused_by_every_game() {
     }
 }
 
-/// Passes a text to every parser of a game; if it is accepted, it must be printed unchanged.
+/// Passes a text to every parser of a game. A parser that accepts the text must print it unchanged.
 struct Parse<'a> {
     text: &'a str,
     /// The place where a character of `text` replaces one of a valid position, and the number of plies before that
@@ -217,7 +217,7 @@ fn a_check_ends_when_it_is_told_to() {
         assert_eq!(seen.positions, asked - 1);
         asked <= 50
     });
-    // less than one whole game, and no more than was requested
+    // less than one whole game, and no more positions than were requested
     let seen = seen.unwrap();
     assert_eq!((seen.games, seen.positions, asked), (0, 50, 51));
     assert_eq!(check_while(&game, 1, 1, &mut |_| true), check(&game, 1, 1));

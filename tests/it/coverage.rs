@@ -1,5 +1,5 @@
-//! The starts of games, their targets, and how the window stores them: every switch does what it says and is off by
-//! default, and a run that uses all of them is resumed to the same bytes.
+//! The starts of games, their targets, and how the window stores them. Every switch does what it says and is off by
+//! default; a run that uses all switches ends with the same bytes when it is interrupted and resumed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -75,7 +75,7 @@ fn starts(sets: &[&str], games: usize, shards: &[Shard<Replayed>]) -> Vec<Option
     (0..games).map(|game| drawn.of(game).map(str::to_string)).collect()
 }
 
-/// If the rules cannot read a start, that is an error, and the game does not begin somewhere else instead.
+/// A start that the rules cannot read is an error; the game does not begin somewhere else instead.
 #[test]
 fn a_start_that_the_rules_do_not_read_is_an_error() {
     let shards = [shard(&played(&config(&[]), Starts::default()))];
@@ -364,7 +364,7 @@ fn with_everything_on_an_interrupted_run_goes_on_to_the_same_bytes() {
     }
 }
 
-/// From a leaf, playouts cost less than the solver.
+/// At a leaf, playouts cost less than the solver.
 #[test]
 fn games_without_a_network_ask_no_solver_at_leaves() {
     let folder = tempfile::tempdir().unwrap();

@@ -78,7 +78,7 @@ fn cage(size: usize) -> Cage {
     Cage::new(&GameOptions { variant, ..GameOptions::default() }).unwrap()
 }
 
-/// The text of a position whose board is given with rank 1 first; the number of plies is not in the data.
+/// The text of a position whose board is given with rank 1 first. The data lacks the number of plies.
 fn text(size: usize, board: &str, to_move: &str, must_continue: Option<&str>, plies: usize) -> String {
     assert_eq!(board.len(), size * size);
     let letter = |square: usize| board.chars().nth(square).filter(|letter| *letter != '.');

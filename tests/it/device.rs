@@ -125,7 +125,7 @@ fn a_device_that_answers_late_plays_the_same_games() {
     for (wanted, largest) in [(2, 2), (3, 3), (5, 5), (64, 5)] {
         let fake = Arc::new(Fake::new(wanted, 1));
         let (late, bulk) = played(&fake).unwrap();
-        assert!(late == at_once, "other bytes with batches of {wanted}");
+        assert!(late == at_once, "different bytes with batches of {wanted}");
         // there is one evaluator, and half of the games fill a batch if there are enough games
         assert_eq!(fake.passes.load(Ordering::SeqCst), 1);
         assert_eq!(fake.largest.load(Ordering::SeqCst), largest);
@@ -152,7 +152,7 @@ fn matched(fake: &Arc<Fake>) -> Result<MatchResult> {
 fn a_match_fills_the_batches_of_a_device() {
     let expected = matched(&Arc::new(Fake::new(1, 0))).unwrap();
     assert!(expected.wins > 0 && expected.losses > 0, "{expected:?}");
-    // two pairs of halves if the games fill four batches, and threads may wait for two of them
+    // there are two pairs of halves if the games fill four batches, and threads may wait for two of these batches
     for (threads, wanted, least, passes) in
         [(2, 2, 1, 1), (2, 8, 4, 1), (2, 64, 7, 1), (4, 8, 4, 1), (4, 6, 3, 2), (4, 2, 1, 2)]
     {
@@ -176,7 +176,7 @@ fn what_a_device_says_ends_the_games() {
     assert_eq!(played(&fake).unwrap_err().to_string(), "the device fell off the bus");
 }
 
-/// Whether this machine has a GPU; tests for machines without one do nothing then.
+/// Whether this machine has a GPU. If it does, tests for machines without a GPU do nothing.
 fn has_gpu() -> bool {
     Processor::of(DeviceKind::Cuda).is_ok()
 }

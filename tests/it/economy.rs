@@ -65,8 +65,8 @@ impl Evaluator<TreeGame> for Table {
     }
 }
 
-/// Replies are numerous and have the same value, so none is looked at twice and none is proven. The search makes 101
-/// simulations, and the noise at its root is almost zero, so the numbers are those above.
+/// Replies are numerous and have the same value, so no reply is visited twice and none is proven. The search makes 101
+/// simulations. The noise at its root is almost zero, so the priors are those above.
 fn forced(forced_playouts: f32) -> Search<TreeGame> {
     let child = format!("2({})", "1(=)".repeat(100));
     let game = TreeGame::parse(&format!("1({child}{child}{child})"));
@@ -159,7 +159,7 @@ fn surprise_weights_sum_to_the_plies_of_their_game_and_are_recorded() {
 #[test]
 fn the_window_draws_by_weight() {
     let rules = rules();
-    // a sample is recognized by its target, the action with its number
+    // each sample has the action with its own number as its target, so it can be recognized
     let sample = |number: u16, weight: f32| {
         let mut planes = Planes::new(rules.identity.shape);
         (0..rules.identity.shape.planes).for_each(|plane| planes.fill(plane, 0.0));
@@ -220,7 +220,7 @@ fn solved_positions_are_played_and_taught_as_they_are() {
     assert_eq!(exact(&solved).0, exact(&solved).1);
     let mut solver = Solver::new(rules.game.clone(), Limits::default());
     for record in &solved {
-        assert_eq!(record.outcome, "draw", "who plays solved positions as they are loses none");
+        assert_eq!(record.outcome, "draw", "solved positions are played as solved, so none is lost");
         let mut ply = 0;
         record
             .replay(&rules, |seen| {
@@ -255,7 +255,7 @@ fn a_decided_game_is_played_without_temperature() {
     // records are rounded, so values near the bound are not considered
     let is_decided = |wdl: &[f32; 3]| wdl.contains(&1.0) || certainty(wdl) > 0.502;
     let is_open = |wdl: &[f32; 3]| !wdl.contains(&1.0) && certainty(wdl) < 0.498;
-    // the number of these plies, and how many of them did not play the most visited action
+    // counts these plies, and those in which the most visited action was not played
     let count = |records: &[Record], is_meant: &dyn Fn(&[f32; 3]) -> bool| {
         let mut found = [0, 0];
         for record in records {
@@ -270,7 +270,7 @@ fn a_decided_game_is_played_without_temperature() {
     assert!(count(&before, &is_decided)[1] > 0, "the temperature chose in decided games");
     let [decided, other] = count(&after, &is_decided);
     assert!(decided > 20 && other == 0, "{decided} {other}");
-    assert!(count(&after, &is_open)[1] > 20, "it chooses in open ones");
+    assert!(count(&after, &is_open)[1] > 20, "the temperature still chooses in open games");
     // up to the first decided ply, the same actions were drawn
     for (plain, record) in before.iter().zip(&after) {
         let open = record.wdl.iter().take_while(|wdl| is_open(wdl)).count();

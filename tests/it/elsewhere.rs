@@ -25,7 +25,7 @@ fn rules() -> Rules<ConnectFour> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
-/// A game with these columns.
+/// A game whose line has these columns.
 fn played(columns: &str, outcome: Option<Outcome>, ended: Option<Ended>) -> Played {
     Played { start: None, actions: columns.chars().map(String::from).collect(), outcome, ended }
 }
@@ -77,7 +77,7 @@ fn only_what_contradicts_the_rules_is_refused() {
     }
 }
 
-/// Games of English draughts, with the way in which people ended them.
+/// Games of English draughts, and how the players ended them.
 const GAMES: [(&str, &str, &str); 4] = [
     ("e3-d4 d6-c5", "draw", "agreed"),
     ("e3-f4 d6-e5 f4xd6 c7xe5", "second", "resigned"),

@@ -193,7 +193,7 @@ fn an_export_is_a_checkpoint() {
 }
 
 fn an_export_is_the_checkpoint(case: Case, format: u32) {
-    // an older program reports that a network with pooling is too new for it
+    // an older program reports that a network with pooling is too new for that program
     assert_eq!(case.checkpoint.manifest.format, format);
     let file = case.export(Format::Safetensors);
     let again = Checkpoint::find(&file).unwrap();
@@ -294,7 +294,7 @@ fn onnx_runtime_computes_the_same_for_every_game() {
         println!("{}", text(&same.stdout).trim());
         let said: Value = serde_json::from_slice(&same.stdout).unwrap();
         assert_eq!((&said["game"], &said["positions"]), (&json!(id), &json!(case.rows)));
-        // a single wrong number is noticed; a logit far below the others must grow a lot to change a probability
+        // a single wrong number is noticed; a logit far below the other logits must grow a lot to change a probability
         let most = case.wdl[..3].iter().copied().fold(f32::MIN, f32::max);
         let least = (0..3).min_by(|&a, &b| case.wdl[a].total_cmp(&case.wdl[b])).unwrap();
         for (name, place, wrong) in [("policy", 1, case.policy[1] + 0.01), ("wdl", least, most + 0.01)] {

@@ -52,7 +52,7 @@ fn a_page_has_everything_inside_and_asks_nobody() {
         });
         let policy = format!("script-src {} 'wasm-unsafe-eval'", scripts.join(" "));
         assert!(page.contains(&policy), "{game}");
-        // the message that is shown if the host lets none of them run
+        // the message that is shown if the host does not allow any of these scripts to run
         let (_, main) = page.split_once("<main id=\"main\">").unwrap();
         assert!(main.split_once("</main>").unwrap().0.contains("could not start here"), "{game}");
         // outside of packed data, the only addresses are those of namespaces

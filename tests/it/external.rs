@@ -1,4 +1,4 @@
-//! Other programs as agents: the lines they receive, and that their failures cost them a game and have no other
+//! Other programs as agents: they receive the right lines, and a failure costs the program a game and has no other
 //! effect.
 #![cfg(unix)]
 
@@ -18,7 +18,7 @@ use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, stream};
 
-/// Timeouts in seconds: one that is never reached, and one for a program that hangs.
+/// Timeouts in seconds: the first is never reached; the second is for a program that hangs.
 const PATIENT: f64 = 60.0;
 const HASTY: f64 = 2.0;
 
@@ -27,7 +27,7 @@ const FIRST_FREE: &str = r#"for square in a1 a2 a3 b1 b2 b3 c1 c2 c3; do
     case "$position " in *" $square "*) ;; *) echo "info depth 1"; echo "bestmove $square ponder c3"; break ;; esac
 done"#;
 
-/// A folder with programs in it; everything that they hear and their process ids are also written there.
+/// A folder with programs. The programs write everything that they read, and their process ids, to files in it.
 struct Programs {
     folder: tempfile::TempDir,
 }
@@ -87,7 +87,7 @@ fn random() -> Contestant<TicTacToe> {
 }
 
 fn play(agents: [&Contestant<TicTacToe>; 2], games: usize, threads: usize) -> MatchResult {
-    // two random plies and one of the opponent cannot end the game, so each program is asked at least once
+    // two random plies and a ply of the opponent cannot end the game, so each program is asked at least once
     let plan = Match { games, seed: 1, opening_plies: 2, book: None, sprt: None };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| play_match(&rules().game, &plan, agents, None, |_| true)).unwrap()
@@ -164,7 +164,7 @@ fn every_fault_loses_its_game_and_is_counted() {
     for (number, (go, timeout, expected)) in cases.into_iter().enumerate() {
         let programs = Programs::new();
         let agents = [external(&programs.write("bad", go), timeout), random()];
-        // on either side
+        // whichever side the program plays
         let (mine, other) = (number % 2, 1 - number % 2);
         let mut order = [&agents[0], &agents[1]];
         order.rotate_left(mine);
@@ -189,7 +189,7 @@ fn a_program_that_fails_once_plays_on() {
     let plan = Match { games: 6, seed: 1, opening_plies: 2, book: None, sprt: None };
     let file = programs.path("match.jsonl");
     let journal = || Some(Journal::open(&file, &rules, &plan, agents).unwrap());
-    // with several threads, more of them could fail before the first has recorded its fault
+    // with several threads, more processes could fail before the first failure is recorded
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let result = pool.install(|| play_match(&rules.game, &plan, agents, journal(), |_| true)).unwrap();
     assert_eq!((result.games, result.faults[0].crashed, result.faults[0].total()), (6, 1, 1));
@@ -209,7 +209,7 @@ fn a_program_that_does_not_end_is_ended() {
     let result = play([&agents[0], &agents[1]], 4, 2);
     assert_eq!((result.games, result.faults), (4, [Faults::default(); 2]));
     drop(agents);
-    assert!(programs.lines("pids").len() > 1, "it heard that it shall end");
+    assert!(programs.lines("pids").len() > 1, "it was told to end");
     programs.expect_none_alive();
 }
 

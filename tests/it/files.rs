@@ -81,7 +81,7 @@ fn show_draws_a_game_as_it_was_played() {
         _ => "a draw",
     };
     assert!(shown.trim_end().ends_with(result), "{shown}");
-    // the newest generation and its first game, unless others are named; one shard is enough
+    // the default is the newest generation and its first game; one shard is enough
     let newest = out(&succeeds(&["records", &RUN.1, "show"], ""));
     assert!(newest.starts_with("tic-tac-toe, generation 3, game 0, "), "{newest}");
     let alone = out(&succeeds(&["records", text(&shard), "show", "--top", "1"], ""));

@@ -52,7 +52,7 @@ fn random() -> Random {
     stream(1, Purpose::Agent, &[])
 }
 
-/// Evaluates the root and makes `simulations` more.
+/// Evaluates the root and then makes `simulations` simulations.
 fn searched(game: TreeGame, simulations: usize, noise: Option<&mut Random>) -> Search<TreeGame> {
     let mut evaluator = Table(game.clone());
     let mut search = Search::new(game, gumbel(), 0);
@@ -203,7 +203,7 @@ fn records_carry_the_improved_policy_and_old_ones_are_read() {
             assert!((most - top as f32 / total as f32).abs() < 1e-6);
         }
     }
-    // without the Gumbel root, records are the same as ever
+    // without the Gumbel root, records have not changed
     let (_, plain) = records(&[]);
     let line = serde_json::to_string(&plain[0]).unwrap();
     assert!(plain[0].format == PLAIN_FORMAT && !line.contains("policy"), "{line}");

@@ -1,4 +1,4 @@
-//! Auxiliary heads: their targets, that they learn them, and that nothing else changes.
+//! Auxiliary heads: their targets are right, the heads learn the targets, and nothing else changes.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ fn config(id: &str) -> Config {
     config
 }
 
-/// A random game with made-up searches at most of its plies.
+/// A random game with invented search results at most of its plies.
 fn random_record<G: Game>(rules: &Rules<G>, number: u64) -> Record {
     let (game, mut random) = (&rules.game, stream(11, Purpose::Selfplay, &[number]));
     let mut state = game.initial();
@@ -129,7 +129,7 @@ fn targets_by_hand() {
     let replies: Vec<_> =
         game.samples.iter().map(|sample| target(sample, HeadKind::ReplyPolicy).map(<[_]>::to_vec)).collect();
     let ply_2 = Some(vec![(2, 0.25), (5, 0.75)]);
-    // ply 2 is followed by an unsearched ply of the first player, and the last ply by nothing
+    // ply 2 is followed by an unsearched ply of the first player, and no ply follows the last one
     assert_eq!(replies, [ply_2.clone(), ply_2, None, Some(vec![(7, 1.0)]), None]);
     let expected: [[f32; 3]; 5] = [
         [0.690_586, 0.092_593, 0.216_821],
@@ -206,7 +206,7 @@ fn a_reply_is_the_other_players_next_ply() {
     for id in Games::ids() {
         let [replies, later] = Games::open(&id, &Default::default()).map(|rules| Replies.on(rules)).unwrap();
         assert!(replies > 12, "{id}: {replies}");
-        assert!(later > 0 || !id.starts_with("cage"), "{id}: jumps go on");
+        assert!(later > 0 || !id.starts_with("cage"), "{id}: no jump was continued");
     }
 }
 
@@ -367,7 +367,7 @@ fn a_heads_gradient_reaches_what_it_shares() {
     assert_eq!(head(2), "stem blocks value_conv value_hidden short_value");
 }
 
-/// Neither the initial weights of the rest nor the network that plays depends on the heads.
+/// Neither the initial weights of the other parts nor the network that plays depends on the heads.
 #[test]
 fn heads_change_no_other_first_weight() {
     let shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };

@@ -59,7 +59,7 @@ fn a_batch_that_is_not_finite_is_refused_and_changes_nothing() {
         plant(&mut bad);
         assert_eq!(trainer.train(&bad, 0.01).unwrap_err(), Refusal::Batch);
         assert_eq!((weights(&trainer) == before, trainer.step), (true, 0));
-        // so training can continue
+        // the weights are unchanged, so training can continue
         trainer.train(&batch(), 0.01).unwrap();
     }
 }
@@ -79,7 +79,7 @@ fn losses_gradients_and_weights_that_are_not_finite_are_refused() {
 
 /// Whether the planes of each poisoned game are wrong at the moment.
 static POISONED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
-/// The number that the planes then contain.
+/// The number that the wrong planes contain.
 const POISON: [f32; 2] = [f32::NAN, f32::MAX];
 
 fn encode<const WHICH: usize>(game: &TicTacToe, state: &State, planes: &mut Planes) {
@@ -232,7 +232,7 @@ fn every_generation_says_how_well_it_learns() {
 
 #[test]
 fn a_killed_run_with_games_held_out_goes_on_to_the_same_weights_and_numbers() {
-    // a window of about one generation: the held-out games that are read back must end where the window does
+    // the window has about one generation; the oldest held-out game that is read back must be one of the window's games
     for share in [0.1, 0.3] {
         resumes_with_held_out(share);
     }

@@ -41,7 +41,7 @@ fn exported(run: &Path, folder: &Path) -> (PathBuf, Tensors) {
 fn written(folder: &Path, tensors: &Tensors) -> PathBuf {
     let path = folder.join("python.safetensors");
     let view = |tensor: &Tensor| -> TensorView {
-        // leaked, so that the tensor lives until the file is written
+        // leak the bytes, so that the tensor lives until the file is written
         let Tensor { dtype, sizes, bytes } = Box::leak(Box::new(tensor.clone()));
         TensorView::new(*dtype, sizes.clone(), bytes).unwrap()
     };
@@ -86,8 +86,7 @@ fn imported_weights_are_a_network() {
     assert!(said.starts_with(&format!("{}: tic-tac-toe, 8 filters, 1 block, ", same.display())), "{said}");
     assert_eq!(priors(&same), priors(&file));
     assert_eq!(priors(&same), priors(&run));
-    // an export with changed numbers, whose hash is therefore wrong: a larger bias makes the first action more
-    // probable
+    // an export with changed numbers, so its hash is wrong; a larger bias makes the first action more probable
     let mut bytes = fs::read(&file).unwrap();
     let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let about: Value = serde_json::from_slice(&bytes[8..header]).unwrap();
@@ -187,7 +186,7 @@ fn weights_that_do_not_fit_name_the_tensor() {
         &|tensors| floats(tensors.get_mut("stem.norm.running_var").unwrap(), with(-1.0)),
         &["number 2 of tensor `stem.norm.running_var` is -1: a variance must be at least 0"],
     );
-    // numbers, but not their sums
+    // all numbers are finite, but not their sums
     changed(
         &|tensors| floats(tensors.get_mut("stem.conv.weight").unwrap(), |_, _| 3e38),
         &["these weights are too large: with them, the network's output"],

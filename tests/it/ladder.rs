@@ -1,5 +1,5 @@
-//! Ladders: the same games whatever the threads and interruptions, ratings that agree with the games, and the output
-//! of the command.
+//! Ladders: the games do not depend on threads and interruptions, the ratings agree with the games, and the command
+//! prints what it should.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -69,7 +69,7 @@ fn threads_and_interruptions_change_nothing() {
         assert!(complete);
         let (same, _) = play(&plan, &agents, Some(&together), 4, NEVER).unwrap();
         let bytes = fs::read(&whole).unwrap();
-        assert!(bytes == fs::read(&together).unwrap(), "{pairing:?}: other bytes");
+        assert!(bytes == fs::read(&together).unwrap(), "{pairing:?}: the bytes differ");
         assert_eq!((&same.met, ratings(&same)), (&expected.met, ratings(&expected)));
         for (stop, threads) in [(1, 1), (4, 2), (50, 3), (41, 1), (30, 2)] {
             let (_, complete) = play(&plan, &agents, Some(&cut), threads, stop).unwrap();
@@ -104,7 +104,7 @@ fn stronger_agents_are_rated_higher() {
     }
     let top = result.ratings.difference(3, 0).unwrap();
     assert!(top.low.unwrap() > 0.0 && top.elo > top.low.unwrap(), "{top:?}");
-    // neighbors are compared more closely than distant agents
+    // neighbors on the ladder are compared more closely than distant agents
     let games = |a: usize, b: usize| {
         let met = result.met.iter().find(|met| met.agents == [a, b]);
         met.map_or(0, |met| met.wins + met.draws + met.losses)
@@ -184,7 +184,7 @@ fn the_checkpoints_of_a_run_are_rated() {
         assert!(agent["games"].as_u64().unwrap() >= 2);
     }
     assert_eq!(first["agents"][0]["rating"]["elo"], 0.0);
-    // from the file; another zero only shifts the numbers
+    // the games come from the file; another zero point only shifts the ratings
     assert_eq!(json(&["--threads", "2"]), first);
     let moved = json(&["--zero", "generation 2"]);
     let elo = |ladder: &Value, agent: usize| ladder["agents"][agent]["rating"]["elo"].as_f64().unwrap();
@@ -257,7 +257,7 @@ fn a_run_rates_its_generations() {
     // the games of the evaluations are part of the ladder, except for the last
     assert_eq!(err(&said).matches("against random: ").count(), 1, "{}", err(&said));
     assert_eq!(own_lines(&cut), lines);
-    // and training does not depend on it
+    // and training does not depend on the ladder
     let without = Finished::new(&["arena.ladder_games=0"]);
     assert!(own_lines(&without.run()).is_empty());
     let weights = |run: &Path| fs::read(runs::checkpoint(run, 3).join("weights.safetensors")).unwrap();
@@ -300,8 +300,8 @@ fn openings_of_meetings(file: &Path) -> BTreeMap<String, Vec<String>> {
     met
 }
 
-/// There are as many openings as pairings in a round: with a single counter for both, every two agents would always
-/// have met in the same opening.
+/// There are as many openings as pairings in a round. With a single counter for both, each pair of agents would always
+/// meet in the same opening.
 #[test]
 fn each_two_agents_meet_in_the_whole_book() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Checks that notice a wrong sign, mask, perspective or symmetry: a network trained only on the truth about
-//! tic-tac-toe must learn that truth, through the same records, window, loss, optimizer and evaluator that self-play
+//! Checks that notice a wrong sign, mask, perspective, or symmetry: a network trained only on perfect play of
+//! tic-tac-toe must learn perfect play, through the same records, window, loss, optimizer, and evaluator that self-play
 //! uses.
 
 use std::collections::{BTreeMap, HashSet};
@@ -107,7 +107,7 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
     assert!(divergence < 0.02, "policy divergence {divergence}");
     assert!(value < 0.02, "value cross entropy {value}");
 
-    // and the evaluator's answer for every position agrees with the rules
+    // and the evaluator's answers for all positions agree with perfect play
     let mut solver = Solver::new(rules.game.clone(), Limits::default());
     let (fused, burn) = (EvaluatorKind::Fused, EvaluatorKind::Burn);
     for (evaluator, precision) in [(burn, Precision::F32), (fused, Precision::F32), (fused, Precision::Bf16)]

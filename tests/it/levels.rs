@@ -63,7 +63,8 @@ fn an_agent_with_a_temperature_plays_what_is_plausible_and_takes_a_win() {
     let initial = rules.game.state_text(&rules.game.initial());
     assert_eq!(chosen("shipped:8:t0.01", &initial), chosen("shipped:8", &initial));
     assert_eq!(chosen("shipped:1:t100", &initial).len(), 7);
-    // somewhere between, some actions are plausible and others are not; where depends on the agent
+    // at a temperature in between, some actions are plausible and others are not; which temperature that is
+    // depends on the agent
     let counts = ["2", "3", "4", "6", "8"].map(|t| chosen(&format!("shipped:1:t{t}"), &initial).len());
     assert!(counts.iter().any(|count| (2..7).contains(count)), "{counts:?}");
     // three in a row, whatever the temperature
@@ -76,7 +77,7 @@ fn an_agent_with_a_temperature_plays_what_is_plausible_and_takes_a_win() {
     assert_eq!(chosen("uniform:1:t100", &rules.game.state_text(&state)), ["4"]);
 }
 
-/// Protocols, balance, accuracy: the level plays there, not the agent that it is made from.
+/// In protocols, balance, and accuracy, the level plays, not the agent that it is made from.
 #[test]
 fn a_level_is_an_agent_everywhere() {
     let spoken = |agent: &str, more: &[&str]| {
@@ -123,7 +124,7 @@ fn a_level_is_an_agent_everywhere() {
     ];
     let measured: Value = serde_json::from_str(&out(&succeeds(&measured, ""))).unwrap();
     let score = measured[0]["balance"]["steps"][0]["score"][0].as_f64().unwrap();
-    assert!(score > 0.75, "the colder one scores {score} against one that plays almost at random");
+    assert!(score > 0.75, "the less random agent scores only {score}");
 }
 
 #[test]
@@ -215,7 +216,7 @@ mod wrong {
 
 #[test]
 fn a_file_of_levels_that_is_wrong_is_refused() {
-    assert!(wrong::levels(b"random\n").contains("there must be 9 agents, one in a line, not 1"));
+    assert!(wrong::levels(b"random\n").contains("there must be 9 agents, one per line, not 1"));
     let nine = |first: &str| -> &'static [u8] {
         let others = "perfect:t2\n".repeat(8);
         format!("{first}\n{others}").leak().as_bytes()

@@ -1,5 +1,5 @@
-//! The limits of permitted input: the minimum and the maximum of every setting, more threads and memory than there
-//! are, texts of any length, files of games that do not exist here.
+//! The limits of permitted input: the minimum and the maximum of every setting, more threads and memory than the
+//! machine has, texts of any length, and files of games that the program does not have.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -305,7 +305,7 @@ fn an_export_of_a_game_that_is_not_here_is_refused() {
             fails(&["export", &file, "--format", format, "--out", &target], 1, parts);
             assert!(!Path::new(&target).exists(), "nothing is written");
         }
-        // playing with it has always been refused
+        // playing with this export has always been refused
         let engine = petteia(&["engine", "tic-tac-toe", "--agent", &file], "isready\n");
         assert_eq!(engine.status.code(), Some(1), "{}", err(&engine));
     }
@@ -334,7 +334,9 @@ fn other_options_are_named() {
     ];
     let said = ours.expect(&theirs, "runs/x").unwrap_err().to_string();
     assert!(
-        said.starts_with("runs/x has other game options (there / asked for): no_progress = 6 / 7: use it"),
+        said.starts_with(
+            "runs/x has different game options (there / requested): no_progress = 6 / 7: use it"
+        ),
         "{said}"
     );
     let said = ours.expect(&of(&[]), "runs/x").unwrap_err().to_string();

@@ -96,7 +96,11 @@ fn a_run_is_resumed_with_its_own_settings() {
     }
     let (_folder, run) = PLAIN.copy(2);
     let other = ["train", "--run", text(&run), "--set", "search.cpuct=2"];
-    fails(&other, 2, &["exists with other settings", "search.cpuct: 1.5 / 2.0", "--fork continues a copy"]);
+    fails(
+        &other,
+        2,
+        &["exists with different settings", "search.cpuct: 1.5 / 2.0", "--fork continues a copy"],
+    );
     // in another folder, a run's settings are those of a new run
     let settings = run.join("config.toml");
     let (_folder, again) = temporary();
@@ -113,7 +117,7 @@ fn an_extended_run_is_one_of_that_length() {
     let before = files(&run);
     let said = trains(&["--run", text(&run), "--generations", "5"]);
     assert!(said.contains("now has 5 generations instead of 3, of which 3 are done"), "{said}");
-    assert!(!said.contains("learning rate:"), "it is what it was: {said}");
+    assert!(!said.contains("learning rate:"), "the rate is unchanged: {said}");
     expect_same(products(&run), products(&STEADY_5.run()));
     // the files that existed are unchanged
     let mut after = files(&run);
@@ -135,7 +139,7 @@ fn an_extended_run_is_one_of_that_length() {
     cut(&run, 4);
     trains(&["--run", text(&run), "--generations", "5"]);
     expect_same(products(&run), products(&STEADY_5.run()));
-    // to fewer generations than it has
+    // it cannot be shortened to fewer generations than it has
     fails(
         &["train", "--run", text(&run), "--generations", "4"],
         2,
@@ -146,7 +150,7 @@ fn an_extended_run_is_one_of_that_length() {
 #[test]
 fn a_run_is_extended_before_its_end() {
     let (_folder, run) = STEADY.copy(2);
-    // half of the third generation
+    // the run is left in the middle of the third generation
     fs::create_dir(run.join("selfplay/generation-0003")).unwrap();
     for number in 0..2 {
         for path in
@@ -300,7 +304,7 @@ fn a_run_begins_with_the_weights_of_another() {
     let start = [text(&config), "--run", text(&run), "--from", text(&source), "--set", "seed=5"];
     let said = trains(&start);
     assert!(said.contains("begins with the weights of") && said.contains("generation-0003"), "{said}");
-    // with a low rate, unless the user sets one
+    // the run has a low learning rate, unless the user sets one
     let gently = "the weights are already trained, so train.learning_rate = 0.0008 instead of 0.008";
     assert!(said.contains(gently), "{said}");
     assert!(fs::read_to_string(run.join("config.toml")).unwrap().contains("learning_rate = 0.0008\n"));
@@ -322,7 +326,7 @@ fn a_run_begins_with_the_weights_of_another() {
         inspected["lineage"][0].as_str().unwrap().starts_with("started with the weights of"),
         "{inspected}"
     );
-    // if it was killed in any generation, it ends with the same bytes
+    // in whichever generation the run is killed, it ends with the same bytes
     let whole = files(&run);
     for generation in [2, 0] {
         cut(&run, generation);
@@ -541,9 +545,9 @@ fn what_a_run_cannot_begin_with_is_refused() {
         &["--from", text(&source), "--set", "net.filters=16", "--set", "net.blocks=2"],
         2,
         &[
-            "has another network",
+            "has a different network",
             "net.blocks is 1, not 2, net.filters is 8, not 16",
-            "give it the same sizes",
+            "use the same sizes in the settings",
         ],
     );
     refused(&["--from", "no/such"], 1, &["no/such does not exist"]);

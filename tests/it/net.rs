@@ -85,8 +85,8 @@ fn rows_of_a_snapshot_are_independent_of_the_batch() {
     }
 }
 
-/// Traps: a record of the module in training lacks the last update of the running statistics; parameter ids are
-/// random, so after loading an optimizer's state could match no parameter.
+/// Traps: a record of the module in training lacks the last update of the running statistics; and parameter ids are
+/// random, so after loading, an optimizer's state might match no parameter.
 #[test]
 fn a_saved_trainer_goes_on_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
@@ -296,8 +296,8 @@ fn training_agrees_with_burns_operations() {
     let config = Config::new("tic-tac-toe");
     // one network with logits of planes and of extra actions, one with extra actions only
     let other = Shape { planes: 3, height: 6, width: 7, actions: 7 };
-    // a norm removes again what global pooling adds to a whole plane. In training, pooling therefore changes only
-    // rounding errors, so the weights, and with them the outputs with running statistics, may differ a little more
+    // a norm removes what global pooling adds to a whole plane, so in training, pooling changes only rounding errors.
+    // Because of these, the weights, and the outputs with running statistics, may differ a little more
     let nets = [(small(), SHAPE, 1e-3), (small(), other, 1e-3), (pooling(), SHAPE, 2e-2)];
     for (net, shape, tolerance) in nets {
         let trained = |device: &burn::tensor::Device| {

@@ -18,7 +18,7 @@ fn rules(id: &str) -> Opened {
     Catalog::of::<Games>().open(id, &Settings::new()).unwrap()
 }
 
-/// The games of a text, which can be read.
+/// The games of a text that must be readable.
 fn written(notation: Notation, text: &str) -> Vec<Written> {
     read(notation, text).collect::<Result<_, _>>().unwrap()
 }
@@ -200,7 +200,7 @@ fn sgf_with_rows_from_the_top_or_not() {
     let gomoku = record("gomoku", Notation::Sgf, "(;GM[4]SZ[15]RE[B+T];B[hh];W[ha];B[oo])");
     assert_eq!(gomoku.actions.join(" "), "h8 h15 o1");
     assert_eq!(gomoku.ended, Some(Ended::Time));
-    // rows from the top: only the second way is legal
+    // with rows counted from the top; only the second reading of the actions is legal
     let othello = record("othello", Notation::Sgf, "(;GM[2]SZ[8]RE[Draw];B[fe];W[df];B[cc])");
     assert_eq!(othello.actions.join(" "), "f5 d6 c3");
     let ggf = "(;GM[Othello]PC[GGS/os]PB[a]PW[b]RE[+64.0:r]TI[05:00]TY[8]BO[8 -------- -------- -------- ---O*--- \

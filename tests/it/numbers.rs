@@ -1,5 +1,6 @@
 //! Numbers that are not finite: a network with finite weights and infinite outputs, and evaluators that fail or
-//! return NaN. Every search with them ends with an error: no panic, no blind play, nothing written.
+//! return NaN. Every search with one of these ends with an error. It does not panic, play without evaluations, or write
+//! anything.
 
 use std::path::{Path, PathBuf};
 
@@ -180,7 +181,7 @@ fn a_cache_keeps_nothing_of_what_failed() {
     }
 }
 
-/// An evaluator that violates its contract: all its numbers are this one.
+/// An evaluator that violates its contract: it returns this number everywhere.
 #[derive(Clone, Copy)]
 struct Always(f32);
 
@@ -240,7 +241,7 @@ proptest! {
     }
 }
 
-/// Visits are summed in 64 bits: in 32 bits the sum of these would be 0 or 1, and a share infinite.
+/// Visits are summed in 64 bits. In 32 bits, the sum of these visits would be 0 or 1, and a share could be infinite.
 #[test]
 fn visits_of_a_target_may_be_as_many_as_they_like() {
     let game = &rules_of::<TicTacToe>().game;
@@ -332,7 +333,7 @@ fn an_engine_says_it_in_its_protocol() {
         let by_bot = command::run(&bot, flags, input);
         // whether an answer comes before the error depends on timing
         let without_answers = |said: String| said.replace("readyok\n", "");
-        assert_eq!(without_answers(out(&said)), without_answers(out(&by_bot)), "the bot says something else");
+        assert_eq!(without_answers(out(&said)), without_answers(out(&by_bot)), "the bot's output differs");
         ends_with_it(&by_bot);
         ends_with_it(&said);
         out(&said)

@@ -113,7 +113,7 @@ fn a_run_needs_the_rules_and_the_ranges_of_its_settings() {
     let refused = |config: &Config| train(&rules().opened(), config, &run, &Silent).unwrap_err().to_string();
     let cage = refused(&Config::new("cage"));
     assert!(
-        cage.starts_with("the settings are those of `cage`, and the rules those of `connect-four`"),
+        cage.starts_with("the settings are for `cage`, but the rules are those of `connect-four`"),
         "{cage}"
     );
     let mut config = Config::new("connect-four");

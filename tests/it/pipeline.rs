@@ -100,7 +100,7 @@ fn a_run_writes_what_it_should_and_the_loss_falls() {
         "two shards and their checksums a generation"
     );
     assert_eq!(files(&run_folder, "checkpoints").len(), 3 * 3);
-    // each generation has its own targets, so losses are compared within the first
+    // each generation has its own targets, so losses are compared only within the first generation
     let losses: Vec<f64> = lines(&run_folder)
         .iter()
         .filter(|line| line["kind"] == "train" && line["generation"] == 1)
@@ -180,7 +180,7 @@ fn same_bytes_after_an_interruption(sets: &[&str]) {
         assert!(matches!(stopped, Err(Error::Interrupted)), "part {part}: {stopped:?}");
         let watcher = Watcher::default();
         run(&config, &path, &watcher).unwrap();
-        assert!(written(&path) == expected, "part {part}: other bytes than the uninterrupted run");
+        assert!(written(&path) == expected, "part {part}: the bytes differ from the uninterrupted run's");
         assert_eq!(kinds(&path), kinds(&whole), "part {part}");
     }
 }
@@ -234,10 +234,10 @@ fn damaged_shards_are_named_and_set_aside() {
     ];
     let refused = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err().to_string();
     assert!(wrong.iter().all(|part| refused.contains(part)), "{refused}");
-    // they are set aside at once
+    // both shards are set aside at once
     let bad = |path: &Path| path.with_extension("zst.bad");
     assert!(bad(&flipped).exists() && !flipped.exists() && bad(&lying).exists() && !lying.exists());
-    // and the error is repeated
+    // another attempt is refused, too
     let refused = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err().to_string();
     assert!(refused.contains("shard-0000.jsonl.zst: it was set aside (16 games"), "{refused}");
     let watcher = Watcher { accepts_missing: true, ..Watcher::default() };

@@ -24,7 +24,7 @@ fn play_is_a_conversation() {
     }
 }
 
-/// Anything may come from a keyboard.
+/// Whatever a person types, the program must not panic.
 #[test]
 fn play_goes_on_after_bytes_that_are_no_text() {
     let arguments = ["play", "tic-tac-toe", "--opponent", "rollout:20"];

@@ -1,5 +1,5 @@
-//! One random game of every id as text: boards, actions in words, planes drawn; in a long game, the middle has one
-//! line per ply. Review every change to these texts: `PETTEIA_BLESS=1` rewrites the files in `data/playthrough`.
+//! One random game of every id as text: boards, actions in words, and planes as drawings; in a long game, the middle
+//! has one line per ply. `PETTEIA_BLESS=1` rewrites the files in `data/playthrough`; review every change to them.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The protocols as state machines: their answers, the searches that they order, and that nothing breaks them.
+//! The protocols as state machines: they give the right answers and order the right searches, and no input breaks them.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -120,7 +120,7 @@ fn ugi_finds_the_winning_action_from_a_position_text() {
     assert_eq!(said.last().unwrap(), "bestmove a3");
     let info = &said[said.len() - 2];
     assert!(info.starts_with("info depth 1 nodes ") && info.ends_with("score cp 100 pv a3"), "{info}");
-    // the value is that for the player to move, whichever player that is
+    // the value is given for the player to move, whichever player that is
     let said = talk.all(&["position startpos moves a1 b1 a2 b2 c3", "go nodes 200"]);
     assert_eq!(said.last().unwrap(), "bestmove b3");
     assert!(said[said.len() - 2].contains("score cp 100 "), "{said:?}");
@@ -284,7 +284,7 @@ fn the_tree_is_kept_within_a_game() {
     let kept = task(&line(&first), false);
     let anew = task(&line(&first), true);
     assert_eq!((kept.simulations, anew.simulations), (400, 400));
-    assert!(kept.value != anew.value, "more simulations say something else: {} {}", kept.value, anew.value);
+    assert!(kept.value != anew.value, "more simulations change the value: {} {}", kept.value, anew.value);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `inspect --repair`: damaged files are set aside, whatever follows from the rest is rebuilt with the same bytes,
-//! nothing is deleted, and losses are reported. `copy`: a run continues in another place.
+//! `inspect --repair`: damaged files are set aside, everything that can be derived from the other files is rebuilt with
+//! the same bytes, nothing is deleted, and losses are reported. `copy`: a run continues in another place.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -136,7 +136,7 @@ fn a_copy_goes_on_elsewhere() {
     let trained = PLAIN.train(&other, &[]);
     assert!(trained.status.success(), "{}", err(&trained));
     assert!(whole(&other) == whole(&PLAIN.run()));
-    // and back
+    // copying it back gives the same run
     fs::remove_dir_all(&run).unwrap();
     succeeds(&["copy", text(&other), text(&run)], "");
     assert!(whole(&run) == whole(&PLAIN.run()));
@@ -161,7 +161,7 @@ fn a_run_is_not_made_inside_of_a_run() {
                 vec!["copy", text(&run), text(&place)],
                 vec!["train", "--fork", text(&run), "--at", "1", "--run", text(&place)],
             ] {
-                fails(&command, 2, &[text(&place), "is inside of the run"]);
+                fails(&command, 2, &[text(&place), "is inside the run"]);
             }
         }
     }

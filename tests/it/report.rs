@@ -118,7 +118,7 @@ fn runs_of_one_game_are_compared() {
         assert!(page.contains(&format!("<th scope=\"col\">{}</th>", run.display())), "{}", run.display());
     }
     assert!(page.contains("<td><code>net.filters</code></td><td>32</td><td>8</td><td>4</td>"));
-    assert!(!page.contains("<th>"), "heads say what they head");
+    assert!(!page.contains("<th>"), "a table heading has no scope");
 }
 
 #[test]

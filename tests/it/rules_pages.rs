@@ -29,7 +29,7 @@ fn every_variant_has_rules_of_its_own_with_examples() {
     for id in Games::ids() {
         let (text, examples) = Games::open(&id, &Default::default()).map(|rules| Manual.on(rules)).unwrap();
         assert!(examples >= 1, "{id}");
-        assert!(texts.insert(text), "{id} has the rules of another");
+        assert!(texts.insert(text), "{id} has the rules of another variant");
         let printed = petteia(&["rules", &id], "");
         assert!(printed.status.success() && out(&printed).contains(&format!("({id})")), "{}", err(&printed));
         assert!(out(&printed).lines().all(|line| line.chars().count() <= 100), "{}", out(&printed));
@@ -52,7 +52,7 @@ fn every_variant_has_rules_in_brief() {
             let length = line.chars().count();
             assert!((20..=220).contains(&length) && line.ends_with('.'), "{id}, {length}: {line}");
         }
-        // it must make sense on its own in a list of games
+        // the summary must make sense by itself in a list of games
         assert!(lines[0].chars().count() <= 160, "{id}: {}", lines[0]);
     }
 }

@@ -149,7 +149,7 @@ fn a_lost_agent_resists_for_as_long_as_it_can() {
     assert_eq!(tree.root_edges().map(|edge| edge.plies).collect::<Vec<_>>(), [Some(1), Some(3), Some(4)]);
     assert_eq!(tree.agents_action(), Some(Action(2)));
     assert_eq!(tree.principal_variation(), [2, 0, 0, 0].map(Action));
-    // and likewise for the second player
+    // the same holds for the second player
     assert_eq!(searched("2(+ 1(2(+)) 2(2(2(+))))", 1000).tree().agents_action(), Some(Action(2)));
 }
 
@@ -195,7 +195,7 @@ fn visits_add_up_and_follow_the_value() {
     let tree = search.tree();
     let visits: u32 = tree.root_edges().map(|edge| edge.visits).sum();
     assert_eq!((tree.visits(), visits), (400, 399));
-    assert_eq!(tree.best_action(), Some(Action(4)), "random playouts like the center");
+    assert_eq!(tree.best_action(), Some(Action(4)), "random playouts prefer the center");
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn noise_changes_the_priors_once_and_keeps_their_sum() {
     search_all(&mut search, &mut Uniform, 1, true);
     let noisy = priors(&search);
     search_all(&mut search, &mut Uniform, 1, true);
-    assert!(plain != noisy && noisy == priors(&search), "noise is added once a root");
+    assert!(plain != noisy && noisy == priors(&search), "noise is added once for each root");
     assert!(noisy.iter().any(|prior| (prior - 1.0 / 9.0).abs() > 0.01));
     assert!((noisy.iter().sum::<f32>() - 1.0).abs() < 1e-5);
     assert!(noisy.iter().all(|prior| *prior >= 0.75 / 9.0 - 1e-6));
@@ -432,7 +432,7 @@ proptest! {
         }
     }
 
-    /// Everything that an unfinished search calls proven is true.
+    /// Whatever an unfinished search calls proven is true.
     #[test]
     fn unfinished_proofs_are_true(text in tree_text(), simulations in 1usize..30) {
         let game = TreeGame::parse(&text);

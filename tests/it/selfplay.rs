@@ -57,7 +57,7 @@ fn halves_of_burns_evaluator_play_whole_games() {
 fn either_layout_stops_when_asked() {
     for halves in [false, true] {
         assert!(matches!(played(halves, "", 4, 1), (Err(Error::Interrupted), 0)));
-        // the observer is asked again whether to stop, at the latest when the first game ends
+        // the observer is asked a second time whether to stop, at the latest when the first game ends
         assert!(matches!(played(halves, "", 4, 2), (Err(Error::Interrupted), 0..4)));
     }
 }

@@ -22,7 +22,7 @@ fn set(sets: &[&str]) -> Result<Config> {
 fn with(key: &str, value: &str) -> Result<Config> {
     let set_it = format!("{key}={value}");
     match key {
-        // the other settings that a key needs to reach the ends of its range
+        // other settings that must be changed for a key to reach the ends of its range
         "selfplay.fast_simulations" => set(&["search.simulations=1000000", &set_it]),
         _ => set(&[&set_it]),
     }
@@ -55,7 +55,7 @@ fn written_keys(config: &Config) -> BTreeSet<String> {
 fn every_setting_is_listed_and_documented_once() {
     let listed: Vec<Setting> = settings().collect();
     let keys: BTreeSet<String> = listed.iter().map(|setting| setting.key.to_string()).collect();
-    assert_eq!(keys.len(), listed.len(), "a key stands twice");
+    assert_eq!(keys.len(), listed.len(), "a key is listed twice");
     let config = Config::new("tic-tac-toe");
     let mut written = written_keys(&config);
     assert!(written.remove("config_format"));
@@ -184,7 +184,7 @@ fn a_format_has_its_own_defaults() {
     assert_eq!(newest.search, SearchConfig::recommended());
     assert_eq!((first.format(), newest.format()), (1, 2));
     assert_eq!((first.defaults(), newest.defaults()), (first.clone(), newest.clone()));
-    // settings kept by a run are of the first format, which wrote neither a format number nor settings that are off
+    // the settings in the run are in the first format, which had neither a format number nor settings that are off
     let kept = first.to_toml();
     assert!(!kept.contains("config_format") && !kept.contains("value_pooling"), "{kept}");
     assert_eq!(Config::parse_kept("test", &kept, &[]).unwrap(), first);

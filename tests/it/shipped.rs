@@ -97,12 +97,15 @@ fn the_word_is_an_agent_like_others() {
 
 #[test]
 fn a_game_without_an_agent_says_so() {
-    // an agent learned the game with its usual options
+    // the agent was trained with the game's usual options
     let options = [("start".to_string(), "quarters".into())].into();
     let other = games().open("custodial-trap-intro", &options).unwrap();
     assert_eq!(AgentSpec::usual(&other), AgentSpec::Rollout(400));
     let error = Contestant::new(&other, &AgentSpec::Shipped(4, None)).err().unwrap().to_string();
-    assert!(error.starts_with("the shipped agent of custodial-trap-intro has other game options"), "{error}");
+    assert!(
+        error.starts_with("the shipped agent of custodial-trap-intro has different game options"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -284,7 +287,7 @@ fn a_plan_is_that_of_the_folder() {
     // the former name of the flag
     let done = out(&succeeds(&["train", "--run", run, "--check"], ""));
     assert!(done.contains("is already complete"), "{done}");
-    fails(&["train", "tic-tac-toe", "--run", run, "--dry-run"], 2, &["exists with other settings"]);
+    fails(&["train", "tic-tac-toe", "--run", run, "--dry-run"], 2, &["exists with different settings"]);
     fails(&["train", "tic-tac-toe", "--run", "src", "--dry-run"], 2, &["is not a run folder"]);
 }
 
@@ -298,7 +301,7 @@ fn a_plan_is_refused_as_the_training_is() {
     let (new, config) = (text(&new), text(&config));
     let begun = ["--set", "selfplay.bootstrap_games=0"];
     for (arguments, part) in [
-        (vec!["--run", run, "--set", "search.simulations=9"], "exists with other settings"),
+        (vec!["--run", run, "--set", "search.simulations=9"], "exists with different settings"),
         (vec!["--run", run, "--generations", "2"], "so it cannot end after 2"),
         (vec!["--fork", run, "--at", "99", "--run", new], "no checkpoint of generation 99"),
         (vec!["--fork", run, "--run", new, "--set", "net.filters=9"], "another network"),
@@ -347,7 +350,7 @@ fn pages_are_named_after_their_game() {
     let levels = [&["balance", "cage-6", "--levels", "rollout:2", "rollout:4"], &quick[..]].concat();
     let measured = out(&elsewhere(folder.path(), &levels, ""));
     assert!(
-        measured.starts_with("These games do not show yet whether the game is fair within 3 points; about "),
+        measured.starts_with("These games do not yet show whether the game is fair within 3 points; about "),
         "{measured}"
     );
     assert!(measured.lines().last().unwrap().starts_with("cage-6-balance.html ("), "{measured}");

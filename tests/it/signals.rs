@@ -113,7 +113,7 @@ fn a_run_ends_at_each_signal_and_is_resumed_to_the_same_bytes() {
         assert_eq!(resumes, format!("{PETTEIA} train --run '{cut}'"), "the folder has its settings");
         command = resumes.to_string();
     }
-    assert!(!Path::new(&cut).join("checkpoints/generation-0003").exists(), "no signal came too late");
+    assert!(!Path::new(&cut).join("checkpoints/generation-0003").exists(), "a signal came too late");
     let output = run("sh", &["-c", &command], "");
     assert!(output.status.success(), "{}", err(&output));
     assert!(products(Path::new(&whole)) == products(Path::new(&cut)), "other bytes than the unbroken run");
@@ -155,7 +155,7 @@ fn an_arena_ends_at_each_signal_and_is_resumed_to_the_same_bytes() {
     }
 }
 
-/// Whether it has begun to compute: nothing else takes as much processor time.
+/// Whether a program has begun to compute, which takes more processor time than anything else that it does.
 fn thinks(child: &Child) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
     let of_user = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(11));
@@ -251,7 +251,7 @@ fn a_second_signal_ends_at_once() {
     for _ in 0..20 {
         send("HUP", &child);
         sleep(Duration::from_millis(10));
-        assert!(child.try_wait().unwrap().is_none(), "SIGHUP again is no impatience");
+        assert!(child.try_wait().unwrap().is_none(), "a second SIGHUP must not end it at once");
     }
     send("TERM", &child);
     assert_eq!(end_of(child).status.code(), Some(143));

@@ -84,7 +84,7 @@ fn every_position_of_tic_tac_toe_has_the_value_of_minimax() {
     assert!(checked > 4400, "{checked}");
 }
 
-/// Positions near the end of random games whose value exhaustive search finds within this many positions.
+/// Positions near the end of random games; exhaustive search finds the value of each within this many positions.
 const BUDGET: usize = 5_000;
 const GAMES: u64 = 12;
 
@@ -105,7 +105,7 @@ impl Endgames {
             for back in (1..states.len().min(10)).rev() {
                 let state = &states[states.len() - 1 - back];
                 let Some(value) = minimax(game, state, &mut BUDGET.clone()) else { continue };
-                // that a position is won may be known before the values of all its actions are
+                // it may be known that a position is won before the values of all its actions are known
                 let best = best_actions(game, state, &mut BUDGET.clone()).map(|(_, best)| best);
                 // with a small table as well as with a large one
                 for table in [0, 64] {
@@ -266,8 +266,8 @@ impl AtHand {
     }
 }
 
-/// Turns are cheap: a game for which the page offers a perfect opponent is solved within the nodes that such an
-/// opponent has.
+/// Moves of a perfect opponent take little time: a game for which the page offers one is solved within the nodes that
+/// this opponent has.
 #[test]
 fn the_smallest_games_are_solved_at_once() {
     let at_hand = |id: &String| Games::open(id, &Settings::default()).map(|rules| AtHand.on(rules)).unwrap();

@@ -120,7 +120,7 @@ fn what_a_store_refuses_is_told() {
 /// continues for longer.
 #[test]
 fn silence_is_told_and_bounded() {
-    // nothing listens on this port any more
+    // nothing listens on this port anymore
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let address = format!("http://{free}");
     let variables = [&KEYS[..], &[("AWS_ENDPOINT", &*address)]].concat();

@@ -26,7 +26,7 @@ fn words<'a>(words: &[&'a str]) -> Vec<&'a std::ffi::OsStr> {
     words.iter().map(|word| std::ffi::OsStr::new(*word)).collect()
 }
 
-/// A configuration of burn in a parent folder says where to write a log, but was not meant for us.
+/// A configuration of burn in a parent folder says where to write a log, but it was not meant for this program.
 #[cfg(unix)]
 #[test]
 fn a_burn_toml_in_a_folder_above_is_not_obeyed() {

@@ -76,7 +76,7 @@ fn a_run_and_its_bot_carry_the_text() {
     let at = |name: &str| text(&folder.path().join(name)).to_string();
     let (trained, bot) = (at("run"), at("bot"));
     succeeds(&[&["train", &game, "--run", &trained][..], &SETTINGS].concat(), "");
-    // the file is not needed any more, and another text in its place changes nothing
+    // the file is no longer needed, and another text in its place changes nothing
     fs::write(&game, WIDE.replace("line of 3 own: win", "line of 3 own: loss")).unwrap();
     succeeds(&["inspect", &trained], "");
     succeeds(&["records", &trained, "verify"], "");
@@ -166,7 +166,7 @@ fn a_new_text_plays_and_is_explained() {
         explained
             .contains(" 10  action step pawn forward-left forward-right to enemy, capture\n     nothing\n")
     );
-    // every line of actions and ends, as JSON, in another position
+    // the meaning of every line about actions and endings, as JSON, in another position
     let position = "6/W5/6/5B/6/6 w 9";
     let lines = out(&here(&["explain", "my-game.game", "--position", position, "--json"]));
     let lines: Vec<serde_json::Value> =

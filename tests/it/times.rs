@@ -103,7 +103,7 @@ fn tensorboard_reads_the_metrics() {
     };
     let run = Finished::new(&["train.tensorboard=true"]);
     reads(&run.run());
-    // killed in the third generation, and between a checkpoint and its evaluation: no step is recorded twice
+    // a run killed in the third generation, or between a checkpoint and its evaluation, records no step twice
     let (_folder, cut) = run.copy(2);
     reads(&{
         assert!(run.train(&cut, &[]).status.success());
@@ -153,9 +153,9 @@ fn what_was_said_is_in_the_log() {
     // an error is logged, but nothing is written to the folder of a refused run
     fs::write(runs::shard(&run, 3, 0), "junk").unwrap();
     fails(&resume, 1, &["does not hold what it was trained on"]);
-    fails(&["train", "configs/smoke.toml", "--run", text(&run)], 2, &["exists with other settings"]);
+    fails(&["train", "configs/smoke.toml", "--run", text(&run)], 2, &["exists with different settings"]);
     let log = fs::read_to_string(&path).unwrap();
-    assert!(!log.contains("exists with other settings"), "{log}");
+    assert!(!log.contains("exists with different settings"), "{log}");
 }
 
 #[test]

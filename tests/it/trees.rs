@@ -1,6 +1,6 @@
 //! Search trees of fixed positions as text: what each kind of search found at the root. `petteia bench signature`
-//! shows that a change affected the search; these files show how. Review every change to them: `PETTEIA_BLESS=1`
-//! rewrites the files in `data/search`.
+//! shows that a change affected the search; these files show how. `PETTEIA_BLESS=1` rewrites the files in
+//! `data/search`; review every change to them.
 
 use std::fmt::Write;
 use std::path::Path;

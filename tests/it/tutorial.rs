@@ -13,7 +13,7 @@ const TUTORIAL: &str = include_str!("../../docs/tutorial.md");
 
 /// A config with the name that the tutorial trains: a file takes precedence over what the program carries.
 const NAME: &str = "connect-four-16x2";
-/// The same number of generations, but otherwise minimal.
+/// A config with the same number of generations that is otherwise minimal.
 const SMALL: &str = "
 game.id = 'connect-four'
 net = { filters = 8, blocks = 1, value_hidden = 16 }

@@ -37,7 +37,7 @@ fn runs_are_listed_with_what_became_of_them() {
     assert_eq!(get("game"), [Value::from("tic-tac-toe"), Value::Null, Value::from("tic-tac-toe")]);
     assert_eq!(rows[2]["generations"], 3);
     assert!(rows[1]["problem"].as_str().unwrap().contains("config.toml"), "{}", rows[1]);
-    // the strength is the one in the metrics
+    // the strength is that in the metrics
     let history = petteia::run::History::of(&runs.join("whole")).unwrap();
     let rated = history.ratings("random");
     assert_eq!(rows[2]["strength"]["elo"].as_f64(), rated.last().map(|rated| rated.elo));
@@ -239,7 +239,9 @@ fn a_report_does_not_grow_with_the_run() {
     };
     let (short, long) = (page(1500), page(6000));
     assert!(long.len() < short.len() * 5 / 4 && long.len() < 1_000_000, "{} {}", short.len(), long.len());
-    assert!(short.contains("show one in 4 and the newest") && long.contains("show one in 16 and the newest"));
+    assert!(
+        short.contains("generation in 4 and the newest") && long.contains("generation in 16 and the newest")
+    );
     for (page, newest) in [(&short, 1500), (&long, 6000)] {
         let losses = page.split("<h3>Policy loss</h3>").nth(1).unwrap().split("</table>").next().unwrap();
         assert!(

@@ -78,9 +78,9 @@ fn every_file_of_the_page_is_served() {
         let is_filled = |(wanted, line): (&&str, &&str)| wanted.contains("{{") || wanted == line;
         assert!(
             status == 200 && wanted.len() == lines.len() && wanted.iter().zip(&lines).all(is_filled),
-            "{name} is not what is built in"
+            "{name} differs from what is built in"
         );
-        assert!(!text.contains("{{"), "a place of {name} is not filled");
+        assert!(!text.contains("{{"), "a placeholder in {name} is not filled in");
         assert!(name != "index.html" || text.contains(&format!("content=\"{}\"", server.token)));
     }
     assert!(sizes < 184_000, "the page has {sizes} bytes");
@@ -140,7 +140,7 @@ fn the_page_works_behind_a_proxy_that_cuts_a_prefix_off() {
     for address in addresses {
         assert_eq!(ask(&format!("/proxy/7180/{address}"), "my-box.example").0, 200, "{address}");
     }
-    // as its script asks: relative to the page
+    // request it as the page's script does: relative to the page
     let script = fs::read_to_string("src/page/assets/source.js").unwrap();
     assert!(script.contains("fetch(`api/${path}`"));
     let (status, home) = ask("/proxy/7180/api/home", "my-box.example:443");
@@ -335,7 +335,7 @@ fn requests_of_others_are_refused() {
         "GET /api/home HTTP/1.1\r\n{own}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
          Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
     );
-    // it is treated as an ordinary request, and what follows is not read
+    // this is treated as an ordinary request, and what follows it is not read
     let frames = [upgrade.as_bytes(), b"\xff\xff\xff\xff\xff"].concat();
     assert_eq!(server.answer(&frames).0, 200);
     let long = format!("GET /{} HTTP/1.1\r\n{own}\r\n", "a".repeat(1 << 20));
@@ -558,7 +558,7 @@ fn options_can_have_the_values_that_are_offered() {
         "repetition",
         "start",
     ]);
-    // of games whose rules are a text
+    // requests about games whose rules are a text
     known.extend(["height", "side", "size", "width"]);
     assert_eq!(offered, known.into_iter().map(String::from).collect());
     // options change the game

@@ -43,7 +43,7 @@ fn a_run_that_was_trained_anew_plays_with_its_new_network() {
     // the answers are those of a program that has just been started
     let fresh = Server::of(&["--folder", text(folder.path())]);
     assert_eq!(priors(&fresh, "run-0-3"), after);
-    // and back to the earlier run
+    // then the earlier run is put back
     fs::remove_dir_all(&run).unwrap();
     copy_folder(&PLAIN.run(), &run);
     assert_eq!(priors(&server, "run-0-3"), before);
@@ -81,7 +81,7 @@ fn squares_and_actions_are_told_in_words() {
     let phage = server.post("/api/position", &json!({"game": "phage"}));
     assert_eq!((&phage["names"][0][7], &phage["names"][7][1]), (&json!("black diamond"), &json!("empty")));
     assert_eq!(phage["words"], Value::Null);
-    // without a tried action there is no reason
+    // if no action was tried, there is no reason to give
     assert_eq!(phage["why"], Value::Null);
     let why = |game: &str, actions: &[&str], tried: &str| {
         server.post("/api/position", &json!({"game": game, "actions": actions, "tried": tried}))["why"]

@@ -69,12 +69,12 @@ fn a_review_has_the_numbers_of_the_terminal() {
         assert!(line.is_some_and(|line| line.contains(words)), "{ply}: {words} in {said}");
     }
     assert_eq!(said.matches(" goes from ").count(), told.len(), "{said}");
-    // each ply has the search that an answer to the same question has
+    // each ply has the same search as the answer to a request for that position
     let asked = json!({
         "game": "connect-four", "actions": &ACTIONS[..3], "agent": "rollout", "simulations": 400, "seed": 1
     });
     assert_eq!(plies[3]["search"], server.post("/api/search", &asked));
-    // so has any other beginning of the game
+    // a review that begins at a later ply has the same searches
     let mut asked = game.clone();
     (asked["agent"], asked["simulations"], asked["from"]) = (json!("rollout"), json!(400), json!(5));
     let late = server.post("/api/review", &asked);

@@ -147,7 +147,7 @@ fn many_processes_make_what_one_makes() {
     }
     let workers = roster(&cluster);
     let sum = |key: &str| workers.iter().filter_map(|worker| worker[key].as_u64()).sum::<u64>();
-    // of the two newest generations
+    // these are the figures of the two newest generations
     assert_eq!((sum("shards"), sum("games"), sum("judged")), (8, 32, 2), "{workers:?}");
     assert_eq!((sum("failed"), sum("rejected")), (0, 0));
     let fast = |worker: &Value| worker["positions_per_second"].as_f64().is_some_and(|speed| speed > 0.0);
@@ -466,7 +466,7 @@ fn a_lost_commit_is_named_and_a_wrong_list_is_not_trained_on() {
     cluster.audit();
     // trying again cannot help, so a scheduler should not
     for (list, says) in [
-        (fs::read(cluster.work(2, "consumed.json")).unwrap(), "it lists other games than the run has"),
+        (fs::read(cluster.work(2, "consumed.json")).unwrap(), "it lists different games than the run has"),
         (b"junk".to_vec(), "it was changed or damaged"),
     ] {
         fs::write(cluster.work(3, "consumed.json"), list).unwrap();

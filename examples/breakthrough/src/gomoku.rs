@@ -1,8 +1,8 @@
 //! Gomoku, freestyle, on boards of 15x15 and 19x19: a board of many squares.
 //!
 //! G1 Black goes first; the players take turns putting a stone of their color on an empty square.
-//! G2 Five or more own stones in an unbroken rank, file or diagonal win.
-//! G3 A full board without them is a draw.
+//! G2 A player with five or more stones in an unbroken line along a rank, a file, or a diagonal wins.
+//! G3 If the board is full and no player has such a line, the game is a draw.
 //!
 //! | action   | meaning |
 //! |----------|---------|
@@ -14,8 +14,9 @@
 //! | 1     | with a stone of the opponent |
 //! | 2     | everywhere, to tell the board from the zero padding around it |
 //!
-//! Position text: ranks from the top with `B`, `W` and numbers of empty squares, then the side to move. The stones say
-//! who that is, so there is no position with the players exchanged. An action is written as its square: `h8`.
+//! Position text: ranks from the top with `B`, `W`, and numbers of empty squares, then the side to move. The number of
+//! stones determines the side to move, so there is no position with the players exchanged. An action is written as its
+//! square: `h8`.
 
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
@@ -28,7 +29,7 @@ use petteia::random::mix;
 const WORDS: usize = 6;
 /// The number of stones in a row that wins.
 const ROW: usize = 5;
-/// A rank, a file and the two diagonals, as steps (columns, rows).
+/// The directions of a rank, a file, and the two diagonals, as steps (columns, rows).
 const DIRECTIONS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];
 
 /// A set of squares.
@@ -66,7 +67,7 @@ impl State {
     fn put(&mut self, player: Player, square: usize) {
         self.stones[player.index()][square / 64] |= 1 << (square % 64);
         self.placed += 1;
-        // the number is never 0, whose hash is 0
+        // the number that is hashed is never 0, because the hash of 0 is 0
         self.key ^= mix((2 * square + player.index() + 1) as u64);
     }
 }
@@ -282,7 +283,7 @@ mod tests {
                 let action = game.parse_action(&state, text).unwrap_or_else(|| panic!("{text} in {actions}"));
                 game.play(&mut state, action);
             }
-            // a text contains as much information as the actions
+            // the text of the position contains everything that the actions determine
             assert_eq!(game.parse_state(&game.state_text(&state)).unwrap(), state);
             game.outcome(&state)
         };
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(outcome("a1 o15 b2 n15 e5 m15 d4 l15 h8 k15"), Some(Outcome::Win(Player::Second)));
         assert_eq!(outcome("a5 o1 b4 o2 e1 o3 d2 o4 c3"), black);
         assert_eq!(outcome("a1 a2 b1 b2 c1 c2 e1 d2 f1 o9 d1"), black, "six in a row");
-        // the end of a rank and the beginning of the next do not form a row
+        // squares at the end of a rank and at the beginning of the next rank do not form a row
         assert_eq!(outcome("m1 a9 n1 c9 o1 e9 a2 g9 b2"), None);
     }
 

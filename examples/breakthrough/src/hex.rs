@@ -1,10 +1,10 @@
 //! Hex without a swap, on boards of 11x11, 7x7 and 5x5: a connection game without draws.
 //!
 //! H1 Red goes first; the players take turns putting a stone of their color on an empty cell.
-//! H2 Red wins with a chain of red stones from rank 1 to the last rank, Blue with a chain of blue stones from file a
-//! to the last file.
-//! H3 A cell's neighbors are those beside it in its rank and file, and the two on the diagonal from above left to
-//! below right.
+//! H2 Red wins with a chain of red stones from rank 1 to the last rank; Blue wins with a chain of blue stones from file
+//! a to the last file.
+//! H3 The neighbors of a cell are the adjacent cells in its rank and in its file, and the two adjacent cells on the
+//! diagonal from the upper left to the lower right.
 //!
 //! | action   | meaning |
 //! |----------|---------|
@@ -18,7 +18,7 @@
 //!
 //! Blue's board is Red's with ranks and files exchanged, so that the player to move always connects the ranks.
 //!
-//! Position text: ranks from the top with `R`, `B` and numbers of empty cells, then the side to move. An action is
+//! Position text: ranks from the top with `R`, `B`, and numbers of empty cells, then the side to move. An action is
 //! written as its cell: `f6`.
 
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
@@ -28,9 +28,9 @@ use petteia::game::{About, Action, BoardView, Game, Outcome, Player, Variants};
 use petteia::options::GameOptions;
 use petteia::random::mix;
 
-/// The identity and half a turn.
+/// The symmetries of the board: the identity and a half turn.
 const TURNS: [Symmetry; 2] = [Symmetry::SQUARE[0], Symmetry::SQUARE[3]];
-/// Ranks and files exchanged.
+/// The symmetry that exchanges ranks and files.
 const TRANSPOSED: Symmetry = Symmetry::SQUARE[4];
 
 /// The rules on a board of one size.
@@ -39,7 +39,7 @@ pub struct Hex {
     side: usize,
     /// The neighbors of each cell.
     neighbors: Vec<u128>,
-    /// The first and the last rank, and the first and the last file: what Red and Blue connect.
+    /// The edges that each player connects: the first and the last rank for Red, the first and the last file for Blue.
     edges: [[u128; 2]; 2],
 }
 
@@ -60,7 +60,7 @@ impl State {
 
     fn put(&mut self, player: Player, cell: usize) {
         self.stones[player.index()] |= 1 << cell;
-        // the number is never 0, whose hash is 0
+        // the number that is hashed is never 0, because the hash of 0 is 0
         self.key ^= mix((2 * cell + player.index() + 1) as u64);
     }
 }
@@ -88,7 +88,7 @@ impl Hex {
         self.side * self.side
     }
 
-    /// The cell of a player's action, or the action of a cell: ranks and files are exchanged for Blue.
+    /// The cell of a player's action, or the action of a cell; for Blue, ranks and files are exchanged.
     fn turned(&self, player: Player, cell: usize) -> usize {
         match player {
             Player::First => cell,
@@ -171,7 +171,7 @@ impl Game for Hex {
         out.clear();
         if !state.is_won {
             let (mover, empty) = (state.mover(), self.empty(state));
-            // in the order of the actions
+            // the actions must be in ascending order
             let is_empty = |action: &usize| empty >> self.turned(mover, *action) & 1 == 1;
             out.extend((0..self.cells()).filter(is_empty).map(|action| Action(action as u16)));
         }
@@ -315,7 +315,7 @@ mod tests {
             assert_eq!(game.action_text(&state, action), text);
             game.play(&mut state, action);
         }
-        // a text contains as much information as the actions
+        // the text of the position contains everything that the actions determine
         assert_eq!(game.parse_state(&game.state_text(&state)).unwrap(), state);
         state
     }
@@ -326,7 +326,7 @@ mod tests {
         let outcome = |actions: &str| game.outcome(&after(&game, actions));
         assert_eq!(outcome("c1 a1 c2 b1 c3 d1 c4 e1"), None);
         assert_eq!(outcome("c1 a1 c2 b1 c3 d1 c4 e1 c5"), Some(Outcome::Win(Player::First)));
-        // from above left to below right are neighbors, from below left to above right are not
+        // cells on a diagonal from the upper left to the lower right are neighbors, those on the other diagonal are not
         assert_eq!(outcome("e1 a1 d2 b1 c3 d1 b4 e2 a5"), Some(Outcome::Win(Player::First)));
         assert_eq!(outcome("a1 e1 b2 d1 c3 b1 d4 e2 e5"), None);
         // Blue connects files, and a chain of Red from file to file does not win

@@ -1,9 +1,9 @@
-//! Othello (Reversi): disks that are enclosed between a new and an old disk of the other color change sides, and a
-//! player with no move passes.
+//! Othello (Reversi): disks enclosed between a new disk and an old disk of the other color change sides, and a player
+//! with no move passes.
 //!
 //! O1 Black goes first, from two disks of each color on the four squares in the middle.
-//! O2 A disk is put on an empty square so that it and another own disk enclose enemy disks in a line; all disks
-//! enclosed in this way, in all eight directions, are turned.
+//! O2 A player puts a disk on an empty square such that this disk and another disk of the player enclose enemy disks in
+//! a line. All disks enclosed in this way, in all eight directions, are turned.
 //! O3 A player who cannot turn any disk passes; otherwise passing is not allowed. If neither player can turn a disk,
 //! the game is over.
 //! O4 The player with more disks wins; with equal numbers, the game is a draw.
@@ -19,8 +19,8 @@
 //! | 1     | with a disk of the opponent |
 //! | 2     | everywhere, to tell the board from the zero padding around it |
 //!
-//! Position text: ranks from the top with `B`, `W` and numbers of empty squares, then the side to move. An action is
-//! written as its square, `d3`, or `pass`.
+//! Position text: ranks from the top with `B`, `W`, and numbers of empty squares, then the side to move. An action is
+//! written as its square, e.g. `d3`, or as `pass`.
 
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
@@ -29,20 +29,20 @@ use petteia::game::{About, Action, BoardView, Game, Outcome, Player, Variants};
 use petteia::options::GameOptions;
 use petteia::random::mix;
 
-/// The number of squares of a side.
+/// The length of a side of the board, in squares.
 pub const SIDE: usize = 8;
 /// The number of squares.
 pub const SQUARES: usize = SIDE * SIDE;
-/// The action of a player who can turn nothing.
+/// The action of a player who cannot turn any disk.
 pub const PASS: Action = Action(SQUARES as u16);
-/// The squares that a step to the left or to the right cannot reach.
+/// The files at the edges: a step to the left cannot end on file h, and a step to the right cannot end on file a.
 const FILE_H: u64 = 0x8080_8080_8080_8080;
 const FILE_A: u64 = 0x0101_0101_0101_0101;
-/// d4 and e5, White's squares in the beginning; Black's are d5 and e4.
+/// The start position: White has disks on d4 and e5, Black on d5 and e4.
 const WHITE: u64 = 1 << 27 | 1 << 36;
 const BLACK: u64 = 1 << 28 | 1 << 35;
 
-/// A step in one of the eight directions.
+/// Moves a set of squares one step in one of the eight directions.
 pub fn step(set: u64, direction: usize) -> u64 {
     match direction {
         0 => set << 8,
@@ -56,7 +56,7 @@ pub fn step(set: u64, direction: usize) -> u64 {
     }
 }
 
-/// The squares on which a disk turns others.
+/// The squares on which a new disk turns other disks.
 fn targets(own: u64, other: u64) -> u64 {
     let empty = !(own | other);
     (0..8).fold(0, |all, direction| {
@@ -68,7 +68,7 @@ fn targets(own: u64, other: u64) -> u64 {
     })
 }
 
-/// The disks that a disk on `square` turns.
+/// The disks that a new disk on `square` turns.
 fn turned(own: u64, other: u64, square: usize) -> u64 {
     (0..8).fold(0, |all, direction| {
         let (mut run, mut at) = (0, step(1 << square, direction));
@@ -94,7 +94,7 @@ pub struct State {
 }
 
 impl State {
-    /// The disks of the player to move, and of the other one.
+    /// The disks of the player to move, and those of the other player.
     pub fn sides(&self) -> (u64, u64) {
         let mover = self.mover.index();
         (self.disks[mover], self.disks[1 - mover])
@@ -196,7 +196,7 @@ impl Game for Othello {
 
     fn ending(&self, state: &State) -> &str {
         match state.disks {
-            [_, 0] | [0, _] => "no disk is left to one side",
+            [_, 0] | [0, _] => "one side has no disk left",
             [black, white] if black | white == u64::MAX => "a full board",
             _ => "neither side can move",
         }
@@ -229,12 +229,12 @@ impl Game for Othello {
 
     fn why_illegal(&self, state: &State, text: &str) -> Option<String> {
         if text == "pass" {
-            return (state.targets() != 0).then(|| "only who can turn nothing passes".into());
+            return (state.targets() != 0).then(|| "only a player who can turn no disk passes".into());
         }
         let square = parse_square(text, SIDE, SIDE)?;
         match state.letter(square) {
             Some(_) => Some(format!("{text} is taken")),
-            None => Some(format!("a disk on {text} turns nothing")),
+            None => Some(format!("a disk on {text} would not turn any disk")),
         }
     }
 
@@ -259,10 +259,10 @@ impl Game for Othello {
             all.fold(0, |all, (square, _)| all | 1 << square)
         };
         let state = State { disks: [of('B'), of('W')], mover };
-        // the squares in the middle are never empty, and disks are not taken away
+        // the squares in the middle are never empty, because disks are never removed
         let [black, white] = state.disks;
         if (black | white) & (BLACK | WHITE) != BLACK | WHITE {
-            return Err(wrong("the four squares in the middle have disks from the beginning on"));
+            return Err(wrong("the four squares in the middle must have disks, as they do from the start"));
         }
         Ok(state)
     }
@@ -318,7 +318,7 @@ mod tests {
     fn the_shortest_game() {
         let game = Othello;
         let mut state = game.initial();
-        // the board is drawn with a1 below, so this is the usual f5 d6 c5 f4 e7 f6 g5 e6 e3 turned over
+        // a1 is at the bottom of our boards, so this is the usual f5 d6 c5 f4 e7 f6 g5 e6 e3 with the ranks reversed
         for text in ["e6", "f4", "e3", "d6", "g5", "f6", "e7", "f5", "c5"] {
             let action = game
                 .parse_action(&state, text)
@@ -327,7 +327,7 @@ mod tests {
             game.play(&mut state, action);
         }
         assert_eq!(game.outcome(&state), Some(Outcome::Win(Player::First)), "{}", game.state_text(&state));
-        assert_eq!(game.ending(&state), "no disk is left to one side");
+        assert_eq!(game.ending(&state), "one side has no disk left");
     }
 
     #[test]
@@ -335,10 +335,10 @@ mod tests {
         let game = Othello;
         let state = game.parse_state("8/8/8/3BW3/3BB3/8/8/8 W").unwrap();
         assert!(game.parse_action(&state, "pass").is_none());
-        assert_eq!(game.why_illegal(&state, "pass").unwrap(), "only who can turn nothing passes");
+        assert_eq!(game.why_illegal(&state, "pass").unwrap(), "only a player who can turn no disk passes");
         let blocked = game.parse_state("8/8/8/WWWBB3/3WB3/8/8/8 B").unwrap();
         assert!(game.parse_action(&blocked, "pass").is_none());
-        // White cannot turn the disk in the corner's rank, Black can
+        // White cannot turn the disk in the corner, but Black can turn the disk beside it
         let passes = game.parse_state("8/8/8/3WW3/3WW3/8/8/BW6 W").unwrap();
         assert_eq!(game.legal(&passes), [PASS]);
         assert_eq!(game.action_text(&passes, PASS), "pass");

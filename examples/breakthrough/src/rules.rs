@@ -3,19 +3,19 @@
 //! B1 White has men on ranks 1 and 2, Black on the last two ranks. White moves first; the players take turns.
 //! B2 A man moves one square straight or diagonally forward, to an empty square.
 //! B3 A man captures one square diagonally forward, never straight. Capturing is not compulsory.
-//! B4 A man on its owner's last rank wins. So does the capture of the opponent's last man.
+//! B4 A player wins by moving a man to the last rank, as seen by that player, or by capturing the opponent's last man.
 //!
-//! There is always a legal action, because a player's most advanced man has no own man in front of it. Men only move
-//! forward, so every game ends, and there are no draws.
+//! There is always a legal action, because a player's most advanced man has no man of the same player in front of it.
+//! Men only move forward, so every game ends, and there are no draws.
 //!
-//! Everything is seen from the side of the player to move: for Black the ranks are reversed, in the planes and in the
-//! actions. With `n` the side of the board and `cells = n * n`:
+//! Planes and actions are seen from the side of the player to move: for Black, the ranks are reversed. `n` is the side
+//! of the board, and `cells = n * n`:
 //!
 //! | action           | meaning |
 //! |------------------|---------|
 //! | 0..cells         | the man on that square moves diagonally forward, toward file a |
-//! | cells..2 cells   | straight forward |
-//! | 2 cells..3 cells | diagonally forward, away from file a |
+//! | cells..2 cells   | the same man moves straight forward |
+//! | 2 cells..3 cells | the same man moves diagonally forward, away from file a |
 //!
 //! | plane | is 1 on squares |
 //! |-------|-----------------|
@@ -23,8 +23,8 @@
 //! | 1     | with a man of the opponent |
 //! | 2     | everywhere, to tell the board from the zero padding around it |
 //!
-//! Position text: ranks from the top with `W`, `B` and numbers of empty squares, then the side to move:
-//! `BBBBB/BBBBB/5/WWWWW/WWWWW W`. An action is written from-to: `b2-c3`.
+//! Position text: ranks from the top with `W`, `B`, and numbers of empty squares, then the side to move:
+//! `BBBBB/BBBBB/5/WWWWW/WWWWW W`. An action is written as its origin and destination: `b2-c3`.
 
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
@@ -45,7 +45,7 @@ pub struct Breakthrough {
     board: u64,
 }
 
-/// Men as sets of squares; rank 0 is the one nearest to the player to move.
+/// The men, as sets of squares; rank 0 is the rank nearest to the player to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     own: u64,
@@ -63,12 +63,12 @@ impl Breakthrough {
         self.side * self.side
     }
 
-    /// The squares with the ranks reversed.
+    /// Returns a set of squares with the ranks reversed.
     fn turned(&self, squares: u64) -> u64 {
         squares.swap_bytes() >> ((RANK - self.side) * RANK)
     }
 
-    /// The bitboard without the gaps after the ranks of a small board.
+    /// Returns a bitboard without the gaps after the ranks of a small board.
     fn packed(&self, squares: u64) -> u64 {
         if self.side == RANK {
             return squares;
@@ -163,7 +163,7 @@ impl Game for Breakthrough {
     }
 
     fn max_plies(&self) -> usize {
-        // all men of both sides move from their first two ranks to the last one
+        // at most, all men of both sides move from their first two ranks to the last rank
         2 * self.side * (self.side - 1 + self.side - 2)
     }
 
@@ -284,7 +284,7 @@ impl Game for Breakthrough {
 
     fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {
         let (direction, from) = (action.index() / self.cells(), action.index() % self.cells());
-        // forward stays forward for both players
+        // straight forward stays straight forward for both players
         let direction = if symmetry.mirror_columns { 2 - direction } else { direction };
         Action((direction * self.cells() + symmetry.square(from, self.side, self.side)) as u16)
     }
@@ -302,7 +302,7 @@ impl Game for Breakthrough {
     }
 
     fn exchanged(&self, state: &State) -> Option<State> {
-        // the men are stored as the player to move sees them
+        // the men are stored as the player to move sees them, so only the player changes
         Some(State { mover: state.mover.other(), ..*state })
     }
 }

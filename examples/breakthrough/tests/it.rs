@@ -1,5 +1,5 @@
-//! Compares Breakthrough, Gomoku and Hex with slow second implementations, Othello with published counts, and runs
-//! Petteia's checks for any game.
+//! Compares Breakthrough, Gomoku, and Hex with slow second implementations and Othello with published counts, and runs
+//! the checks that Petteia has for any game.
 
 use std::path::Path;
 
@@ -65,7 +65,7 @@ mod slow {
     }
 }
 
-/// The contents of `tests/perft.txt`: id, depth, number of sequences, as counted by the slow rules.
+/// The contents of `tests/perft.txt`: id, depth, and the number of sequences that the slow rules counted.
 fn counts() -> impl Iterator<Item = (&'static str, usize, u64)> {
     include_str!("perft.txt").lines().filter(|line| !line.starts_with('#')).map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -85,7 +85,7 @@ fn perft_agrees_with_the_file() {
     }
 }
 
-/// The deeper counts take the slow rules minutes: PETTEIA_DEEP=1 also checks them.
+/// With the slow rules, the deeper counts take minutes, so they are checked only with PETTEIA_DEEP=1.
 #[test]
 fn the_file_agrees_with_the_slow_rules() {
     let most = if std::env::var_os("PETTEIA_DEEP").is_some() { u64::MAX } else { 300_000 };
@@ -95,7 +95,7 @@ fn the_file_agrees_with_the_slow_rules() {
     }
 }
 
-/// The conformance test, and one game as text that a person has reviewed.
+/// Runs the conformance test, and compares one game with its text, which a person has reviewed.
 #[test]
 fn the_rules_conform() {
     for id in Games::ids() {
@@ -109,14 +109,14 @@ fn the_rules_conform() {
             panic!("{id}: {problem}");
         }
         if ["gomoku-19", "hex", "hex-7"].contains(&&*id) {
-            continue; // as the smaller board's, and long
+            continue; // the game would be long and show no more than that on the smaller board
         }
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/playthrough/{id}.txt"));
         unchanged(&path, &playthrough(&rules, 7)).unwrap_or_else(|problem| panic!("{problem}"));
     }
 }
 
-/// All ranks, files and diagonals of the board as text.
+/// All ranks, files, and diagonals of the board as text.
 fn lines(text: &str) -> Vec<String> {
     let ranks: Vec<Vec<char>> = text.split('/').map(|rank| rank.chars().collect()).collect();
     let side = ranks.len();
@@ -164,7 +164,7 @@ fn gomoku_ends_when_its_text_has_five_in_a_row() {
     }
 }
 
-/// A position as in real games, not only random ones, in which the points of view of both players matter.
+/// Plays to a position as in real games, where the points of view of both players matter.
 #[test]
 fn texts_of_actions_use_the_squares_of_the_board() {
     let Rules { game, .. } = Rules::<Breakthrough>::new(&Default::default()).unwrap();
@@ -177,7 +177,8 @@ fn texts_of_actions_use_the_squares_of_the_board() {
     assert_eq!(game.state_text(&state), "BBBBBBBB/1BBBBBB1/1B6/8/6B1/8/1WWWWWWW/WWWWWWWW W");
 }
 
-/// Counted by many programs, first published for this depth by A. Bik, <https://www.aartbik.com/strategy.php>.
+/// Many programs have counted these numbers; A. Bik was the first to publish them for this depth,
+/// <https://www.aartbik.com/strategy.php>.
 #[test]
 fn othello_has_as_many_sequences_as_published() {
     let game = Games::open("othello", &Settings::new()).unwrap().game;

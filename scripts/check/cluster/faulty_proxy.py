@@ -32,7 +32,7 @@ class Faults:
         """Returns the fault of a request, or None."""
         with self.lock:
             self.done["requests"] += 1
-            # creating requests matter most but are the rarest, so they fail more often
+            # requests that create an object matter most but are the rarest, so they fail more often
             is_create = method == "PUT" and "If-None-Match" in headers
             if self.random.random() >= self.share * (5 if is_create else 1):
                 return None

@@ -4,8 +4,8 @@
 
 Supports lists (`list-type=2`), GET, HEAD, PUT with `x-goog-if-generation-match`, copies, and DELETE, in a single bucket,
 `runs`. All data is in a database at FILE, so a server that is killed and restarted keeps everything it acknowledged. A
-list returns only a few entries per request, so that multipart lists are tested, too. It implements Google's
-documentation; that does not prove that Google's store behaves the same way.
+list returns only a few entries per request, so that lists in several parts are tested, too. The stand-in implements
+Google's documentation, which does not prove that Google's store behaves the same way.
 """
 
 import datetime

@@ -1,5 +1,5 @@
-"""Trains a small run with examples/cluster/ray_train.py on a Ray cluster of several node processes on this machine, removes a node
-during training, adds another, and audits the run.
+"""Trains a small run with examples/cluster/ray_train.py on a Ray cluster whose nodes are processes on this machine. During training
+it removes a node and adds another; afterward it audits the run.
 
     python scripts/check/cluster/ray_check.py PETTEIA
 """
@@ -52,7 +52,7 @@ def main():
             cluster.add_node(num_cpus=2)
             print(f"{time.monotonic() - began:.0f} s: another node was added", flush=True)
     if training.wait() != 0 or not taken:
-        sys.exit(f"training ended with {training.returncode}; a node was removed: {taken}")
+        sys.exit(f"training ended with exit code {training.returncode}; a node was removed: {taken}")
     cluster.shutdown()
     audit = subprocess.run([petteia, "audit", str(run)], capture_output=True, text=True)
     print(audit.stdout + audit.stderr)

@@ -79,7 +79,7 @@ kill_one "worker $folder/run --index 0"
 until [ -e "$folder/run/checkpoints/generation-0002" ]; do sleep 0.1; done
 kill_one "learn $folder/run"
 until [ -z "$(squeue --noheader)" ]; do
-    # Slurm delays a requeued task by two minutes; skip that delay here
+    # Slurm delays a requeued task by two minutes; skip this delay
     squeue --noheader --states=PENDING --format=%A | while read -r job; do
         scontrol update JobId="$job" StartTime=now 2>/dev/null || true
     done

@@ -1,8 +1,8 @@
 """Checks that a run at an address behaves like a run in a folder.
 
 Begins a run in a folder, copies it into an object store (SeaweedFS on the loopback interface), continues it there with a
-learner and workers, and copies it back: the bytes must match those of a run trained by a single process. Then runs every
-command that reads a run on the address: its output must match the output for the folder.
+learner and workers, and copies it back. The bytes must match those of a run trained by a single process. Then tries every
+command that reads a run with the run's address; the output must match the output for the folder.
 
     python scripts/check/cluster/urls_check.py PETTEIA --weed target/cluster-python/bin/weed
 """
@@ -54,7 +54,7 @@ def main():
     alone = folder / "runs" / "alone"
     run("train", config, "--run", alone)
 
-    # begin in a folder, and interrupt in the third generation
+    # begin a run in a folder, and interrupt it in the third generation
     begun = subprocess.Popen([petteia, "train", str(config), "--run", str(where)], env=environment,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (where / "checkpoints" / "generation-0002").exists():
@@ -74,7 +74,7 @@ def main():
     if made(where) != made(alone):
         sys.exit("the bytes differ from those of a run trained by one process")
     say(f"begun in a folder ({before} generations), copied to the store, finished there, and brought back: "
-        f"{len(made(where))} files, all byte for byte as in a run trained by one process")
+        f"{len(made(where))} files, all byte for byte equal to those of a run trained by one process")
 
     # a command must print the same for the address and for the folder
     def same(*words, but=()):
@@ -83,7 +83,7 @@ def main():
             found = [re.sub(pattern, "#", text) for text in found]
         found = ["\n".join(" ".join(line.split()) for line in text.splitlines()) for text in found]
         if found[0] != found[1]:
-            sys.exit(f"{words}: at the address\n{found[0]}\nin the folder\n{found[1]}")
+            sys.exit(f"{words}: the output for the address is\n{found[0]}\nbut for the folder it is\n{found[1]}")
         say(f"the same: petteia {' '.join(words)}")
 
     same("runs", "RUN", "--json", but=[r'"workers":\[.*?\]', r'"seconds_ago":\d+'])
@@ -134,7 +134,7 @@ def main():
     run("train", config, "--run", "s3://runs/alone")
     run("copy", "s3://runs/alone", folder / "brought")
     if made(folder / "brought") != made(alone):
-        sys.exit("a run that one process trained in the store differs")
+        sys.exit("the bytes of a run that one process trained in the store differ")
     say("the same bytes: petteia train --run URL")
     for name in ("selfplay/generation-0002/shard-0001.jsonl.zst", f"checkpoints/generation-{GENERATIONS:04}/weights.safetensors"):
         junk = urllib.request.Request(f"{environment['AWS_ENDPOINT']}/runs/alone/{name}", data=b"junk", method="PUT")
@@ -154,7 +154,7 @@ def main():
     listed = run("runs", "s3://runs")
     if not all(name in listed for name in ("moved", "alone", "next")):
         sys.exit(f"runs: {listed}")
-    say("extended, forked, begun from, listed: petteia train, petteia runs s3://runs")
+    say("the run was extended, forked, used as a start, and listed: petteia train, petteia runs s3://runs")
     weed.process.kill()
     shutil.rmtree(folder)
 

@@ -5,7 +5,7 @@ import vm from 'node:vm'
 import zlib from 'node:zlib'
 import { MessageChannel } from 'node:worker_threads'
 
-/** The text of a script in the file, or of the data that it carries. */
+/** Returns the text of one of the file's scripts, or of its embedded data. */
 export const carried = (html, id) => html.match(new RegExp(`<script[^>]* id="${id}">([^]*?)</script>|<data id="${id}" value="([^"]*)">`)).slice(1).find(text => text != null)
 
 /** Opens a file; resolves to a function that queries its program: (path, data) -> answer. */

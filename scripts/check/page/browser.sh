@@ -1,6 +1,6 @@
-# For scripts that need a browser; source it in the repository's root. Takes the name of the script and other programs that it
-# needs, checks that everything is installed, and installs the packages of package.json under target/page. Sets CHROMIUM, PETTEIA
-# (from $program), and PAGE_MODULES. If FIREFOX names a browser, no other is needed.
+# For scripts that need a browser; source this file in the repository's root. It takes the name of the script and those of other
+# programs that the script needs, checks that everything is installed, and installs the packages of package.json under target/page.
+# It sets CHROMIUM, PETTEIA (from $program), and PAGE_MODULES. If FIREFOX names a browser, no other browser is needed.
 
 prepare_browser() {
     local script=$1 missing=() tool

@@ -222,7 +222,7 @@ async function testPlaces({ test, open, folder, isFirefox }, file) {
   })
   await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
   const base = `http://127.0.0.1:${server.address().port}`
-  /** A page whose console may have errors: browsers report there what they forbid. */
+  /** A page whose console may have errors, because browsers report in the console what they forbid. */
   const opened = async url => {
     const page = await open({ settings: QUIET })
     page.expectsErrors = true

@@ -217,7 +217,7 @@ async function testGames({ url, open, test, shot, folder }) {
     expect(offered.length === 3 && !offered.join().includes('no-such-game'), offered.join('; '))
   })
 
-  await kept('"Start from", "Play on from here" and a loaded game keep it', async () => {
+  await kept('"Start from", "Play on from here", and a loaded game keep the previous game', async () => {
     let before = await begun(page, url)
     await page.getByText('Position and files').click()
     const file = `${folder}/kept.json`
@@ -247,7 +247,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await isIn(before, 3)
   })
 
-  await kept('another game, an opponent from elsewhere and a closed tab keep it', async () => {
+  await kept('another game, an opponent from elsewhere, and a closed tab keep the previous game', async () => {
     const before = await begun(page, url)
     await page.getByLabel('Game', { exact: true }).selectOption('tic-tac-toe')
     await page.waitForSelector('.play[data-game="tic-tac-toe"]')
@@ -275,7 +275,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await isIn(last, 2)
   })
 
-  await kept('an opponent trained with other options keeps it', async () => {
+  await kept('an opponent trained with other options keeps the previous game', async () => {
     const learned = {
       key: 'run-9-1', name: 'other, generation 1', kind: 'trained', simulations: 100, elo: null, generation: 1, run: 9,
       options: { queen_exchange: true },

@@ -36,7 +36,7 @@ export async function testNetwork({ open, test, shot, start, addressIn }) {
     for (const name of ['evil.example', `evil.example:${port}`, `laptop:${port}`]) {
       expect(status(await ask('GET /', `host: ${name}`)) === 403, `${name} is answered`)
     }
-    // another, numeric address of this machine
+    // a different address of this machine, given in numbers
     expect(status(await ask('GET /', `host: 192.168.1.5:${port}`)) === 401, 'a numeric address is refused')
     page = await open({ width: 390, height: 844, touch: true })
     page.expectsErrors = true

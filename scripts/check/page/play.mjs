@@ -114,7 +114,7 @@ export async function testPlay(tools) {
     await clickSquare(page, '6,2')
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
     await untilState(page, 'yours')
-    expect((await moves(page)).join() === 'W@b2,B@c2', 'other actions')
+    expect((await moves(page)).join() === 'W@b2,B@c2', 'different actions were played')
   })
 
   await test('an action can be typed, and an illegal one is explained', async () => {

@@ -57,7 +57,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
       // the terminal and the page may round hundredths in different directions
       expect(Math.abs(from - could) <= 1 && Math.abs(to - got) <= 1, `${ply}: ${entry}, but ${could} to ${got}`)
     }
-    // the terminal lists the five largest
+    // the terminal lists the five largest mistakes
     expect(Math.min(5, found.length) === told.length, `${found.length} mistakes, but ${told.length} in the terminal`)
     await shot(page, 'review')
   })
@@ -68,7 +68,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     expect(dots.split('M').length - 1 === count, `${dots} for ${count} mistakes`)
     const lost = await page.locator('.play .move .lost').allTextContents()
     expect(lost.length === count && lost.every(text => /^ −\d+$/.test(text)), lost.join())
-    // the board shows the first one
+    // the board shows the first mistake
     await untilState(page, 'past')
     expect(/ played \S+ and went from \d+\s% to \d+\s%; \S+ was better/.test(await status(page)), await status(page))
     expect(await page.locator('.play .b-heat, .play .b-arrow').count() > 0 && await page.locator('.play .b-prior-heat, .play .b-prior').count() > 0, 'the board has no marks')

@@ -71,7 +71,7 @@ async function testFlip(page, { url, test, shot }) {
     expect(above.y < before.y && right.x > above.x, 'the cursor moves in the wrong direction')
   })
 
-  await test('the flipped board stays after a reload, and f turns it back', async () => {
+  await test('the board stays flipped after a reload, and the f key turns it back', async () => {
     await page.reload()
     await untilState(page, 'yours')
     await turned(page)

@@ -1,9 +1,9 @@
 """Measures the cost of distributing self-play: one process against a learner and workers, in CPU seconds.
 
-- overhead: the CPU seconds of all processes, for one generation after another by `petteia train --threads 1` and by a learner
-  and one worker with one thread each, in turn
-- throughput: positions per second of 1, 2, and 3 workers with one thread while they play, that is, from the first commit of
-  a generation to its last
+- overhead: the CPU seconds of all processes, measured in turn for `petteia train --threads 1` and for a learner and one worker
+  with one thread each
+- throughput: positions per second of 1, 2, and 3 workers with one thread each while they play, that is, from the first commit
+  of a generation to its last
 - first shard: from the start of a worker to its first commit in a run that waits for it
 - a shard, a training step, and a put, for scripts/study/cluster/simulate.py
 

@@ -1,9 +1,9 @@
-"""Simulates a run with one learner and N workers by discrete events, with a seed.
+"""Simulates a run with one learner and N workers as a seeded sequence of discrete events.
 
-Workers play shards and commit them through a store that answers a limited number of requests per second; the learner takes in
-committed shards one after another, trains when a generation is complete, and writes a checkpoint. Workers find out by polling
-the store, with pauses that grow as in the program (src/run/work/pause.rs). The default times were measured on one machine
-(docs/cluster.md); set others with the options.
+Workers play shards and commit them through a store that answers a limited number of requests per second. The learner takes in
+committed shards one after another, trains when a generation is complete, and writes a checkpoint. Workers learn of a new checkpoint
+by polling the store, with pauses that grow as in the program (src/run/work/pause.rs). The default times were measured on one machine
+(docs/cluster.md); the options set other times.
 
     python scripts/study/cluster/simulate.py
     python scripts/study/cluster/simulate.py --workers 100,1000 --shards 4000 --ahead 1
@@ -18,7 +18,7 @@ import random
 
 
 class Simulation:
-    """A run: `advance` handles one event after another until the generations are done."""
+    """A simulated run."""
 
     def __init__(self, args, workers, shards, ahead):
         self.args, self.workers, self.shards, self.ahead = args, workers, shards, ahead
@@ -55,7 +55,7 @@ class Simulation:
         return self
 
     def open_shard(self, worker):
-        """Returns the next shard for a worker: first its own, then shards that nobody has committed."""
+        """Returns the next shard for a worker: one of its own or, if it has none left, a shard that nobody has committed."""
         for generation in range(self.done, min(self.done + 1 + self.ahead, self.args.generations)):
             committed = self.committed[generation]
             own = self.cursor[worker][generation]
@@ -63,7 +63,7 @@ class Simulation:
             if shard < self.shards:
                 self.cursor[worker][generation] += 1
                 return generation, shard
-            # nobody has committed anything for as long as two of this worker's shards take
+            # nobody has committed anything for the time that this worker needs for two shards
             patience = max(self.args.patience, 2 * self.took[worker])
             if len(committed) < self.shards and self.now - self.changed[generation] >= patience:
                 missing = [shard for shard in range(self.shards) if shard not in committed]
@@ -82,7 +82,7 @@ class Simulation:
         took = self.args.shard * self.speed[worker] * math.exp(self.random.gauss(0.0, self.args.spread))
         start = self.request(2)
         if self.random.random() < took / 3600 * self.args.failures:
-            # the machine is lost partway, and another one replaces it
+            # the machine is lost during the shard, and another machine replaces it
             part = self.random.random() * took
             self.busy_workers, self.wasted, self.lost = self.busy_workers + part, self.wasted + part, self.lost + 1
             self.cursor[worker][generation] = max(0, self.cursor[worker][generation] - 1)
@@ -129,7 +129,7 @@ class Simulation:
             self.train()
 
     def row(self):
-        # the first generation has no pause for the learner before it
+        # leave out the first generation, because workers need not wait for the learner before it
         span = self.ends[-1] - self.ends[0]
         generations = len(self.ends) - 1
         elapsed = self.ends[-1]

@@ -296,8 +296,8 @@ fn run(random: &mut Random, truth: &[f64], decided: f64, draws: f64) -> Vec<Meet
     meetings
 }
 
-/// If openings are decided, ratings that account for it rate the last agent as a match against the first one would, and
-/// the curve rises to it; with plain ratings the curve falls.
+/// If openings are decided, ratings that account for this rate the last agent as a match against the first one would,
+/// and the curve rises up to that agent; with plain ratings, the curve falls.
 #[test]
 fn decided_openings_do_not_bend_the_curve() {
     let mut random = Random::seed_from_u64(17);

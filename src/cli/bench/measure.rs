@@ -1,4 +1,4 @@
-//! Measures rates: a piece of work is repeated for a while, several times. The result is the minimum, median, and
+//! Measures rates by repeating a piece of work for a while, several times. The result is the minimum, median, and
 //! maximum of the units per second, by wall-clock time and by CPU time. The work is either a closure
 //! ([`Measuring::measure`]) or threads that count their work and are sampled ([`Measuring::watch`]).
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 
-/// Measurements that take fewer seconds are not announced.
+/// Measurements that take fewer seconds than this are not announced.
 const SHORT: f64 = 3.0;
 
 /// How long and how often to measure, and the output format.
@@ -74,7 +74,7 @@ impl<const N: usize> Counters<N> {
         self.counts.each_ref().map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// Waits until the first counter is no longer `before`, or `ended`.
+    /// Waits until the first counter differs from `before` or `ended` returns true.
     fn wait_beyond(&self, before: u64, pause: Duration, ended: &dyn Fn() -> bool) {
         while self.counts[0].load(Ordering::Relaxed) == before && !ended() {
             std::thread::sleep(pause);
@@ -103,7 +103,7 @@ impl Measuring {
         Ok(())
     }
 
-    /// Prints on a terminal what is being measured and how long it takes, unless it is short.
+    /// Prints on a terminal what is being measured and for how long, unless the time is short.
     pub fn announce(&self, bench: &str, repetitions: usize) {
         let seconds = self.seconds * repetitions as f64;
         if seconds >= SHORT && std::io::stderr().is_terminal() {
@@ -137,8 +137,8 @@ impl Measuring {
         Measurement { bench, game: game.into(), unit, wall, cpu, about: Map::new() }
     }
 
-    /// Runs `work` in this many threads and measures their counters, each named by a `(bench, unit)`. CPU time is the
-    /// sum over all threads. Repetitions begin and end when the first counter moves, so that a unit longer than
+    /// Runs `work` in `threads` threads and measures their counters, each of which has a name `(bench, unit)`. CPU time
+    /// is the sum over all threads. Repetitions begin and end when the first counter moves, so that a unit longer than
     /// `--seconds` can also be measured. If a thread fails, the measurement ends early and fails, too.
     pub fn watch<const N: usize>(
         &self,

@@ -27,18 +27,17 @@ const SAVED: usize = 64;
 /// Measure the network's forward pass.
 #[derive(Args)]
 #[command(after_help = "\
-Measures the forward pass alone, and together with encoding and the softmax over \
-legal actions, in every precision that this CPU supports. Each thread has its own evaluator. \
-`auto` marks the precision that agents choose by default. `from_f32` is the distance \
-from f32 on positions of random games: the share of the policy that is on other actions, \
-and the difference between the expected scores (0 to 1), both on average.")]
+Measures the forward pass alone, and together with encoding and the softmax over legal actions, in every precision \
+that this CPU supports. Each thread has its own evaluator. `auto` marks the precision that agents choose by default. \
+`from_f32` is the mean distance from the results in f32 on positions of random games: the share of the policy that \
+moves to other actions, and the difference between the expected scores (0 to 1).")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)))]
 #[command(mut_arg("batch", |arg| arg.help("Positions evaluated together [default: 1 and 64]")))]
 pub struct Net {
     #[command(flatten)]
     setup: BenchSetup,
-    /// Also write the weights, and outputs.json with the layers and with planes, logits,
-    /// and values of some positions, to this folder, which is created if it is missing
+    /// Also write to this folder, which is created if it is missing, the weights and a file outputs.json with the
+    /// layers and with the planes, logits, and values of some positions
     #[arg(long, value_name = "FOLDER")]
     save: Option<PathBuf>,
 }

@@ -19,12 +19,11 @@ const WORK: [(RulesWork, &str, &str); 4] = [
 /// Measure the speed of the rules on one thread.
 #[derive(Args)]
 #[command(after_help = "\
-Measures random playouts, perft with the last ply counted and with every leaf \
-played (both from the initial position), and the encoding of positions from random \
-games. perft uses the first depth with two million leaves, or the depth with the \
-most leaves. Prints the median, minimum, and maximum of the repetitions by wall-clock time, \
-and the median by CPU time; with --json, wall and cpu are [minimum, median, maximum] \
-in units per second.")]
+Measures random playouts, perft from the initial position (once with the last ply only counted, and once with every \
+leaf played), and the encoding of positions from random games. perft uses the smallest depth with two million leaves \
+or, if there is none, the depth with the most leaves. Prints the median, minimum, and maximum of the repetitions by \
+wall-clock time, and the median by CPU time; with --json, wall and cpu are [minimum, median, maximum] in units per \
+second.")]
 pub struct RulesBench {
     /// Game id (see `petteia games`) [default: all games]
     game: Option<String>,

@@ -16,9 +16,9 @@ use crate::search::evaluator::Uniform;
 /// Measure the tree search in random games.
 #[derive(Args)]
 #[command(after_help = "\
-Each thread has one tree. Measures the tree and the rules alone (the uniform \
-evaluator takes no time), and with the network, which evaluates leaves one by one. The size of the tree \
-is measured after a search from the initial position.")]
+Each thread has one tree. Measures the tree and the rules alone (with the uniform evaluator, which takes no time), and \
+then together with the network, which evaluates leaves one by one. The size of the tree is measured after a search \
+from the initial position.")]
 #[command(mut_arg("batch", |arg| arg.hide(true)))]
 pub struct SearchBench {
     #[command(flatten)]

@@ -33,12 +33,11 @@ const COUNTED: [(&str, &str); 4] = [
 /// Measure self-play as in training.
 #[derive(Args)]
 #[command(after_help = "\
-Each thread has its own games in flight and its own evaluator. Evaluations are \
-computed by the network; hits are found in the cache. The shares of time \
-(search including the rules, encode, forward, softmax) come from a separate run on one \
-thread that reads the clock around every batch. That run takes as long as a \
-repetition, and so does a first repetition that is not counted. In all, this takes seven times \
---seconds with the default of five repetitions.")]
+Each thread has its own games in flight and its own evaluator. The network computes the evaluations; hits are \
+positions found in the cache. The shares of time (search including the rules, encode, forward, softmax) come from a \
+separate run on one thread, which reads the clock around every batch. That run takes as long as a repetition, and so \
+does a first repetition that is not counted. With the default of five repetitions, the command therefore takes seven \
+times --seconds.")]
 pub struct Selfplay {
     #[command(flatten)]
     setup: BenchSetup,
@@ -61,7 +60,7 @@ fn measured(bench: Workbench, cache: Option<usize>) -> Result<()> {
     let mut config = match &bench.checkpoint {
         Some(checkpoint) => checkpoint.reading()?.config,
         None => {
-            // without the solver and other features of later defaults, so that versions can be compared
+            // the solver and other features that became defaults later are off, so that versions can be compared
             let mut config = Config::new(&bench.identity.id);
             (config.search, config.selfplay) = (SearchConfig::default(), SelfplayConfig::default());
             (config.selfplay.batch, config.selfplay.cache) = (BATCH, 0);
@@ -108,8 +107,8 @@ fn measured(bench: Workbench, cache: Option<usize>) -> Result<()> {
     }
 }
 
-/// Plays one shard of games, and passes the work since the last call to `tick`: computed evaluations, simulations,
-/// positions, hits.
+/// Plays one shard of games. Passes to `tick` the work since its last call: computed evaluations, simulations,
+/// positions, and hits.
 fn play(
     bench: &Workbench,
     config: &Config,
@@ -142,7 +141,8 @@ fn play(
     }
 }
 
-/// A clock in seconds: CPU time of this thread, which excludes other programs, or wall-clock time if a GPU computes.
+/// A clock in seconds: CPU time of this thread, which excludes other programs, or wall-clock time if a GPU computes the
+/// network.
 type SecondsNow = fn() -> f64;
 
 fn clock(processor: &Processor) -> SecondsNow {

@@ -31,7 +31,7 @@ pub const SIMULATIONS: usize = 100;
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Setup")]
 pub struct BenchSetup {
-    /// Game id [default: that of the checkpoint, or connect-four]
+    /// Game id [default: the checkpoint's game, or connect-four]
     #[arg(long, value_name = "ID")]
     game: Option<String>,
     /// Game option, e.g. game.start=blocks; may be repeated
@@ -132,7 +132,7 @@ impl BenchSetup {
             (None, None) => (default_game(games), Settings::new()),
         };
         settings.extend(game_settings(&self.set)?);
-        // options that differ from the checkpoint's are refused later, by name
+        // if the options differ from the checkpoint's, a later check refuses them by name
         let trained = trained.filter(|trained| trained.id == game);
         for (name, value) in trained.into_iter().flat_map(|trained| &trained.options) {
             settings.entry(name.clone()).or_insert_with(|| value.clone());

@@ -1,8 +1,8 @@
 //! Estimates the remaining time of a run. Input: its settings, the [`Costs`] of work on this machine, and the events of
 //! the run with their times. Output: seconds. No clock is read here.
 //!
-//! A generation has up to five kinds of work. The settings say how many units of each it has, and each kind has a pace,
-//! in seconds per unit: first from the costs, then from the work that was done.
+//! A generation has up to five kinds of work. The settings determine how many units of each kind it has. Each kind has
+//! a pace, in seconds per unit, which comes first from the costs and later from the finished work.
 
 #[cfg(test)]
 mod tests;
@@ -13,8 +13,8 @@ use crate::replay::place::{games_of, is_bootstrap};
 use crate::run::Event;
 use crate::selfplay::Progress;
 
-/// The weight of a pace known before a phase: seconds of work, and a share of the phase. The share is needed
-/// because the middle of a game takes less time than its beginning.
+/// How much a pace known before a phase weighs against the observed one: seconds of work, and a share of the phase. The
+/// share is needed because the middle of a game takes less time than its beginning.
 const TRUST: (f64, f64) = (2.0, 0.1);
 /// The weight of the expected length of games, as a number of games.
 const TRUSTED_GAMES: f64 = 4.0;
@@ -30,9 +30,9 @@ const RATING: usize = 4;
 /// The costs of work on this machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Costs {
-    /// Seconds by the clock while all threads work, in the order of a generation: for a simulation at each action of a
-    /// bootstrap game, the same in a game by the network, an optimizer step for each action of a game, a game against
-    /// the opponent, and one between generations.
+    /// Wall-clock seconds while all threads work, in the order of a generation: for one simulation at each action of a
+    /// bootstrap game, for one simulation at each action of a game by the network, for one optimizer step for each
+    /// action of a game, for a game against the opponent, and for a game between generations.
     pub paces: [f64; 5],
     /// Searched actions per game.
     pub plies: f64,
@@ -65,7 +65,7 @@ fn amounts(config: &Config, threads: usize, generation: usize) -> ByWork {
         games if generation == 1 || games == 0 => 0,
         games => games + if is_last { arena.final_games } else { 0 },
     };
-    // threads share a match by games
+    // each thread plays whole games of a match
     let [evaluated, rated] = [evaluated, rated].map(|games| games.next_multiple_of(threads) as f64);
     let games = games as f64;
     [games * bootstrap, games * network, games * steps, evaluated, rated]
@@ -93,7 +93,7 @@ struct ForecastPhase {
     /// The units left by earlier sessions, and the part of them that is done so far.
     units: f64,
     part: f64,
-    /// The games of self-play, and their expected searched actions.
+    /// The number of self-play games, and the expected number of searched actions in each.
     games: usize,
     plies: f64,
 }
@@ -111,7 +111,7 @@ impl Forecast {
         Forecast { ahead, costs, plies, seen: [None; 5], generation: done, phase: None, last_event: 0.0 }
     }
 
-    /// Records an event at time `now`, in seconds since some moment before the run.
+    /// Records an event at time `now`, in seconds since a fixed moment before the run.
     pub fn observe(&mut self, now: f64, event: &Event) {
         match event {
             Event::Resumed { done, .. } => self.generation = *done,
@@ -177,7 +177,7 @@ impl Forecast {
         self.phase = Some(ForecastPhase { work, began: now, units, part: 0.0, games, plies });
     }
 
-    /// Ends the current work and takes over its pace; the newest has the greatest weight.
+    /// Ends the current work and includes its pace in the observed one; newer work has more weight.
     fn close(&mut self, now: f64) {
         let Some(ForecastPhase { work, began, units, part, .. }) = self.phase.take() else { return };
         if units * part > 0.0 {
@@ -231,8 +231,8 @@ impl BegunGames {
         BegunGames::new(games - kept, playing, actions, unfinished)
     }
 
-    /// Returns the mean length of games that were expected to have `expected` actions. Games in flight go on for a
-    /// while.
+    /// Returns the mean length of games that were expected to have `expected` actions. Games in flight are assumed to
+    /// go on for a while.
     pub fn length(&self, expected: f64) -> f64 {
         let mean = (TRUSTED_GAMES * expected + self.actions) / (TRUSTED_GAMES + self.over);
         mean.max(1.1 * self.played)

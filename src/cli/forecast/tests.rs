@@ -147,7 +147,7 @@ fn the_length_of_games_is_learned() {
         world.plies = by_network;
         world.assert_predicted("games by the network", &[1.0]);
     }
-    // they were expected to be five times as long
+    // the games were expected to be five times as long
     world.plies = |_| 30.0;
     let predicted = [0.0, 0.05, 0.5].map(|share| world.predicted(share, 1.0, 150.0));
     assert!(
@@ -164,7 +164,7 @@ fn only_the_remaining_work_counts() {
     let left = |done: usize| Forecast::new(&world.config, 2, COSTS, done).left(0.0);
     assert!(left(7) < left(0) / 8.0 && left(7) > 0.0, "{} of {}", left(7), left(0));
     assert_eq!(left(8), 0.0);
-    // games that an interrupted run had finished
+    // games finished by an earlier, interrupted session are not played again
     let config = config("selfplay.bootstrap_games=0");
     let left = |kept: usize| {
         let mut forecast = Forecast::new(&config, 2, COSTS, 0);

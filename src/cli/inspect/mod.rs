@@ -193,7 +193,8 @@ impl Inspect {
     }
 }
 
-/// Returns the path that a file describes: the checkpoint of a manifest, the shard of a checksum; otherwise the file.
+/// Returns the path that a file describes: for a manifest its checkpoint, for a checksum its shard, and for any other
+/// file the file itself.
 fn described(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if path.ends_with(MANIFEST) => {

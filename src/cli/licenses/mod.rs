@@ -1,8 +1,8 @@
-//! `petteia licenses`: prints the notices of everything that is linked into the program. Anyone who passes on a program
-//! or a bot passes on the notices with it.
+//! `petteia licenses`: prints the notices of everything that is linked into the program. Anyone who distributes a
+//! program or a bot must distribute the notices with it.
 //!
-//! `scripts/release/licenses.py` makes the texts; its `--check` reports whether the dependencies have changed since
-//! then.
+//! `scripts/release/licenses.py` makes the texts; `licenses.py --check` reports whether the dependencies have changed
+//! since.
 
 use std::borrow::Cow;
 

@@ -15,11 +15,10 @@ use crate::text_game;
 /// Create a crate for your own game, or a text with its rules.
 #[derive(Args)]
 #[command(after_help = "\
-The crate has a small, complete game for you to modify, with tests, a config, and a \
-program with all of these commands. With --from-checkout, it depends on Petteia's \
-source in that folder; otherwise, on this version of Petteia from crates.io, where it is \
-not published yet. With --text, writes NAME.game instead: a game in a dozen lines \
-of plain words, which needs no compiler (docs/rules-as-text.md describes the language).
+The crate has a small, complete game for you to modify, with tests, a config, and a program with all of these \
+commands. With --from-checkout, it depends on Petteia's source in that folder; otherwise, it depends on this version \
+of Petteia from crates.io, where Petteia is not published yet. With --text, writes NAME.game instead: a game in a \
+dozen lines of plain words, which needs no compiler (docs/rules-as-text.md describes the language).
 
 Examples:
   petteia new --text hexapawn
@@ -107,7 +106,7 @@ impl New {
         };
         storage::create_parent(&folder)?;
         if storage::exists(&folder)? {
-            // the folder may be the current one of some process, so it cannot be replaced: its contents are made
+            // the folder may be the working directory of some process, so it cannot be replaced: its contents are made
             // elsewhere and moved into it
             fill(&folder, write)?
         } else {
@@ -116,8 +115,8 @@ impl New {
         self.print_next_steps(&folder)?;
         if games.ids().contains(&self.name) {
             warn(format_args!(
-                "this program already has a game `{0}`; because the files of both games have the same id, neither \
-                 program can read those of the other; choose another name to avoid this",
+                "this program already has a game `{0}`; because the files of both games will have the same id, neither \
+                 program will be able to read the files of the other; choose another name to avoid this",
                 self.name
             ));
         }

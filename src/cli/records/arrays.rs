@@ -28,7 +28,7 @@ const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
 pub struct Arrays {
     identity: GameIdentity,
     positions: usize,
-    /// `[positions]` each.
+    /// `[positions]`: the generation, game, and ply of each position.
     generation: Vec<i32>,
     game: Vec<i32>,
     ply: Vec<i32>,
@@ -71,7 +71,7 @@ impl Arrays {
         }
     }
 
-    /// Adds the positions of a game that are trained on.
+    /// Adds those positions of a game that are trained on.
     ///
     /// # Errors
     /// If the record contradicts the rules.

@@ -24,8 +24,8 @@ use crate::storage;
 /// Verify every checksum and replay every game.
 #[derive(Args)]
 #[command(after_help = "\
-Each shard that is damaged, missing, or different from the one listed in the run's \
-checkpoints is reported with the reason. If there is one, the exit code is 1.")]
+Each shard that is damaged, missing, or different from the one listed in the run's checkpoints is reported with the \
+reason. If any shard is reported, the exit code is 1.")]
 pub struct Verify {}
 
 /// The result of a verification.
@@ -34,7 +34,7 @@ pub struct Verified {
     pub game: GameIdentity,
     /// The number of intact shards.
     pub whole: usize,
-    /// The number of games in them.
+    /// The number of games in the intact shards.
     pub games: usize,
     /// The number of actions in these games.
     pub plies: usize,

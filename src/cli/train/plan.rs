@@ -29,7 +29,7 @@ use crate::storage;
 pub struct Plan {
     /// The settings.
     pub config: Config,
-    /// Their text, for messages.
+    /// The text of the settings, for messages.
     pub text: String,
     /// The origin of the text.
     pub place: String,
@@ -166,8 +166,8 @@ impl Plan {
     pub fn gentle(&self) -> Option<String> {
         match &self.before {
             Before::Start { rate: StartRate::Gentle { full, rate }, .. } => Some(format!(
-                "the weights are already trained, so {NAME_OF_RATE} = {rate} instead of {full}, at which the network \
-                 would first forget; --set {NAME_OF_RATE}={full} uses the higher rate"
+                "the weights are already trained, so {NAME_OF_RATE} = {rate} instead of {full}, which would make the \
+                 network forget at first; --set {NAME_OF_RATE}={full} uses the higher rate"
             )),
             _ => None,
         }

@@ -1,7 +1,7 @@
 //! The subset of ONNX's protobuf messages that a network needs, with the numbers and names of `onnx.proto`
 //! (<https://github.com/onnx/onnx/blob/v1.12.0/onnx/onnx.proto>, IR version 8).
 //!
-//! The encoding is that of proto2, as written by the Python package `onnx`, because some readers know no other: a
+//! The encoding is that of proto2, as written by the Python package `onnx`, because some readers understand no other: a
 //! number that is set is written even if it is 0 (`required`), and lists of numbers are not packed. The fields
 //! omitted here are optional in a file. Only one member of a `oneof` may be set.
 

@@ -5,7 +5,7 @@ use crate::board::{parse_count, parse_ranks, parse_square};
 use crate::game::Player;
 
 impl Cage {
-    /// Returns the position that a text describes; the error says what is wrong with the text.
+    /// Returns the position that a text describes. The error says what is wrong with the text.
     pub(super) fn parse(&self, text: &str) -> Result<State, String> {
         let fields: Vec<&str> = text.split(' ').collect();
         let [board, side, jumping, plies] = fields[..] else {

@@ -1,9 +1,9 @@
-//! Why an action of Cage is not legal, by the rulings in [`super`].
+//! Explains why an action of Cage is not legal, by the rulings in [`super`].
 
 use super::{Cage, JUMPS, NOBODY, STEPS, State};
 use crate::board::parse_square;
 
-/// Returns the reason, if `text` names squares that show what was meant.
+/// Returns the reason, if the squares in `text` show which action was meant.
 pub(super) fn why_illegal(cage: &Cage, state: &State, text: &str) -> Option<String> {
     let square = |text: &str| parse_square(text, cage.side, cage.side);
     let name = super::ABOUT.player(state.to_move);

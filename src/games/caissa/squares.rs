@@ -8,8 +8,8 @@ pub(super) const CELLS: usize = SIDE * SIDE;
 /// All squares.
 pub(super) const ALL: u64 = (1 << CELLS) - 1;
 
-/// Steps (file, rank) along the lines: first the rook's and then the bishop's that raise the square's index, then their
-/// opposites.
+/// Steps (file, rank) along the lines: first the rook's steps that raise the square's index, then the bishop's, and
+/// then the opposites of all four.
 const LINES: [(i32, i32); 8] = [(1, 0), (0, 1), (-1, 1), (1, 1), (-1, 0), (0, -1), (1, -1), (-1, -1)];
 const LEAPS: [(i32, i32); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
@@ -108,7 +108,7 @@ pub(super) fn lowest(set: u64) -> u64 {
 pub(super) fn reconnecting(tiles: u64, square: usize) -> u64 {
     let rest = tiles & !(1 << square);
     let adjacent = AROUND[square] & tiles;
-    // usually the adjacent tiles stay connected without it
+    // usually the adjacent tiles stay connected without this tile
     if group(lowest(adjacent), adjacent) == adjacent {
         return grow(rest);
     }

@@ -1,4 +1,4 @@
-//! Why an action of Caïssa is not legal, by the rulings in [`super`].
+//! Explains why an action of Caïssa is not legal, by the rulings in [`super`].
 
 use super::squares::{AROUND, reconnecting, removable};
 use super::{Caissa, KINDS, QUEEN, SIDE, State, bit, lines};
@@ -84,7 +84,7 @@ mod tests {
         for nonsense in ["", "c3", "c3-", "c3-z9", "pass"] {
             assert_eq!(why(nonsense), "");
         }
-        // after some actions, every action that is not legal has a reason that is not empty
+        // throughout a game, every action that is not legal has a nonempty reason
         let mut state = game.initial();
         for ply in 0..60 {
             let legal = game.legal(&state);

@@ -1,4 +1,4 @@
-//! The variants, their starting positions, and their switches.
+//! The variants, their starting positions, and their options.
 
 use std::ops::RangeInclusive;
 
@@ -36,7 +36,7 @@ const INTERMEDIATE: &[NamedStart] = &[
 ];
 const ADVANCED: &[NamedStart] = &[("standard", "8/8/8/8/8/8/8/8", MEN as u8)];
 
-/// The permitted numbers of plies without a capture or drop that make a draw; the default is the maximum.
+/// The permitted values for the number of plies without a capture or drop that make a draw. The default is the maximum.
 const NO_PROGRESS: RangeInclusive<i64> = 2..=MAX_NO_PROGRESS as i64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Variant {
     }
 }
 
-/// Returns the switches and the values that they may have.
+/// Returns the options and the values that they may have.
 pub(super) fn list(variant: Variant) -> Vec<GameOption> {
     let start = "\"standard\" (default); in intro \"quarters\", \"blocks\"; in intermediate \"blocks\"";
     let diagonal = "men also capture diagonally, ruling C3 (default true)";

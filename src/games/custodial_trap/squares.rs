@@ -38,12 +38,12 @@ const fn inside() -> [u64; 8] {
     inside
 }
 
-/// Returns the change of a square's index for a step in a direction.
+/// Returns the change in a square's index for a step in a direction.
 pub(super) const fn offset(direction: usize) -> i32 {
     STEPS[direction].1 * 8 + STEPS[direction].0
 }
 
-/// Returns the squares from which `steps` steps in a direction lead into `set`, plus some false ones from which they
+/// Returns the squares from which `steps` steps in a direction lead into `set`, plus some false squares from which they
 /// leave the board.
 #[inline(always)]
 fn before(set: u64, direction: usize, steps: i32) -> u64 {
@@ -68,7 +68,7 @@ fn bounded(men: u64, ends: u64, direction: usize) -> u64 {
 /// Returns the `men` that are trapped by `enemies` (C1).
 #[inline(always)]
 pub(super) fn trapped(men: u64, enemies: u64) -> u64 {
-    // written out here and below, because calls through `map` are not inlined
+    // written out here and below because calls through `map` are not inlined
     let axis = |there, back| bounded(men, enemies, there) & bounded(men, enemies, back);
     axis(0, 4) | axis(1, 5) | axis(2, 6) | axis(3, 7)
 }
@@ -106,7 +106,7 @@ pub(super) fn slides(movers: u64, empty: u64, sets: &mut [u64; SLIDES]) {
 
 #[inline(always)]
 fn slide(movers: u64, empty: u64, direction: usize, sets: &mut [u64; SLIDES]) {
-    // the movers whose next square is empty, then those whose next two squares are, and so on
+    // the movers whose next square is empty, then the movers whose next two squares are empty, and so on
     let open = INSIDE[direction] & before(empty, direction, 1);
     let mut ahead = open;
     for set in &mut sets[direction * DISTANCES..][..DISTANCES] {
@@ -125,7 +125,7 @@ pub(super) fn can_slide(movers: u64, empty: u64) -> bool {
 /// Returns whether the men form one orthogonal group (C5b).
 pub(super) fn one_group(men: u64) -> bool {
     let adjacent = |set: u64| (set & !FILE_H) << 1 | (set & !FILE_A) >> 1 | set << 8 | set >> 8;
-    // usually some man has no neighbor at all
+    // usually at least one man has no neighbor at all
     if men & !adjacent(men) != 0 {
         return men.is_power_of_two();
     }

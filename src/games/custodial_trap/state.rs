@@ -2,7 +2,8 @@
 //!
 //! The third occurrence (C5e) is detected exactly: the slides since the last capture or drop are kept, and an earlier
 //! position equals the current one if the slides since then cancel out. A capture or drop is never undone, so nothing
-//! before it can occur again. Two sets of squares rule out most positions before the slides have to be read back.
+//! before it can occur again. For most positions, two sets of squares rule out a repetition, so the slides need not be
+//! read back.
 
 use crate::board::Symmetry;
 use crate::game::{Outcome, Player};
@@ -21,7 +22,7 @@ pub struct State {
     /// The squares that men of each color have left and reached in `slides`.
     pub(super) left: [u64; 2],
     pub(super) reached: [u64; 2],
-    /// The slides since the earliest position that can be repeated, as from | to << 6; the rest are zeros.
+    /// The slides since the earliest position that can be repeated, as from | to << 6. The unused entries are zeros.
     pub(super) slides: [u16; MAX_NO_PROGRESS],
     /// The number of slides; less than `clock` if the position was loaded from text.
     pub(super) known: u8,
@@ -83,7 +84,8 @@ impl State {
         mapped
     }
 
-    /// Returns the position in play with the colors exchanged; the players keep theirs, so each has the other's men.
+    /// Returns the position in play with the colors of all men exchanged. The players keep their colors, so each has
+    /// the other's men.
     pub(super) fn exchanged(&self) -> State {
         let swapped = |[white, black]: [u64; 2]| [black, white];
         let [white, black] = self.reserve;
@@ -99,7 +101,7 @@ impl State {
         }
     }
 
-    /// Returns the men of the color to move and those of the other one.
+    /// Returns the men of the color to move and those of the other color.
     #[inline(always)]
     pub(super) fn sides(&self) -> (u64, u64) {
         let turn = (self.turn & 1) as usize;
@@ -120,7 +122,7 @@ impl State {
         if color == self.color { Player::First } else { Player::Second }
     }
 
-    /// Returns the squares after the last one where a man of this color can be put now, in the setup.
+    /// Returns the squares, in the setup, where a man of this color can be put now, all after the last square used.
     pub(super) fn places(&self, color: usize) -> u64 {
         let put =
             self.phase == Phase::Place || self.phase.lifted().is_some_and(|what| what == color || what >= 2);

@@ -76,7 +76,7 @@ pub(super) fn touched(action: usize) -> Vec<(usize, usize)> {
     squares.into_iter().map(|square| BoardView::place(square, 8, 8)).collect()
 }
 
-/// Returns the inverse of [`action`]; `None` for text that is never an action.
+/// Parses what [`action`] writes; returns `None` for text that is never an action.
 pub(super) fn parse_action(text: &str) -> Option<usize> {
     if let Some(extra) = EXTRAS.iter().position(|known| *known == text) {
         return Some(EXTRA + extra);
@@ -161,7 +161,7 @@ pub(super) fn position(game: &CustodialTrap, text: &str) -> Checked<State> {
     })
 }
 
-/// Returns the inverse of [`state`]; the position remembers no earlier ones.
+/// Parses what [`state`] writes. The position remembers no earlier positions.
 pub(super) fn parse(game: &CustodialTrap, text: &str) -> Result<State, String> {
     let fields: Vec<&str> = text.split(' ').collect();
     let [variant, board, turn, reserve, clock, ply, phase, first, a] = fields[..] else {
@@ -248,7 +248,7 @@ fn check_men(state: &State) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that a setup is reachable; there is only one path to each.
+/// Checks that a position in the setup is reachable. Only one sequence of actions leads to each such position.
 fn check_set_up(state: &State) -> Result<(), String> {
     let [white, black] = state.men;
     let men = white | black;

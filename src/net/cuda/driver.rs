@@ -26,7 +26,7 @@ pub(super) type Address = c_ulonglong;
 pub(super) const LIBRARIES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
-/// A stand-in for a library on WebAssembly, which has none.
+/// A stand-in for a library on WebAssembly, which cannot load libraries.
 #[cfg(target_family = "wasm")]
 enum Library {}
 

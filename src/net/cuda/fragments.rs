@@ -5,10 +5,10 @@
 
 use crate::net::kernels::bf16;
 
-/// The inputs of a step, and the outputs of a pair of tiles.
+/// The number of inputs of a step, and of outputs of a pair of tiles.
 pub(super) const STEP: usize = 16;
 pub(super) const PAIR: usize = 16;
-/// The numbers of a pair: eight for each of 32 lanes.
+/// The number of weights in a pair: eight for each of 32 lanes.
 pub(super) const NUMBERS: usize = 32 * LANE;
 const LANE: usize = 8;
 
@@ -22,7 +22,8 @@ pub(super) enum HalfFormat {
 }
 
 impl HalfFormat {
-    /// Returns the bits of the nearest number, ties to even. In f16, a number that is too large becomes the largest.
+    /// Returns the bits of the nearest number, ties to even. In f16, a number that is too large becomes the largest
+    /// f16.
     pub(super) fn bits(self, number: f32) -> u16 {
         match self {
             HalfFormat::Bf16 => bf16(number),

@@ -110,7 +110,7 @@ impl Gpu {
         &self.device.name
     }
 
-    /// Returns the newest CUDA version that its driver supports, for example `CUDA 13.0`.
+    /// Returns the newest CUDA version that the GPU's driver supports, for example `CUDA 13.0`.
     pub fn driver(&self) -> String {
         format!("CUDA {}", cuda_version(self.device.version))
     }

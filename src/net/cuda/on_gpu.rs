@@ -1,5 +1,5 @@
-//! Tests for a machine with a GPU: that it computes the same as the emulation and, with
-//! `cargo test --release --lib net::cuda::on_gpu::time -- --ignored --nocapture`, how fast it is.
+//! Tests for a machine with a GPU. They check that the GPU computes the same as the emulation and, with
+//! `cargo test --release --lib net::cuda::on_gpu::time -- --ignored --nocapture`, measure how fast the GPU is.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,8 +1,8 @@
 //! One thread's forward pass. Input: a batch. Output: its logits. The batch is copied to the GPU, computed, and
 //! copied back, on a separate stream.
 //!
-//! Results are set to NaN before the launch, both on the GPU and here. So if a kernel or a copy leaves some out, the
-//! evaluator reports an error instead of the answer of an earlier batch.
+//! Results are set to NaN before the launch, both on the GPU and here. So if a kernel or a copy leaves out some
+//! results, the evaluator reports an error instead of the answer of an earlier batch.
 
 use std::collections::HashMap;
 use std::ffi::{c_uint, c_void};
@@ -54,9 +54,9 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Describes the work for this many positions. Steps, fragments, and numbers are at `network`; the uploaded
-    /// words, with these `sections`, at `up`; and the results, of which the first `logits` are those of the policy,
-    /// at `down`.
+    /// Describes the work for this many positions. Steps, fragments, and numbers are at `network`, the uploaded words
+    /// with these `sections` are at `up`, and the results are at `down`, beginning with the `logits` logits of the
+    /// policy.
     pub(super) fn new(
         program: &NetProgram,
         launch: &Launch,
@@ -109,7 +109,7 @@ struct StreamPlace {
     down: Both,
 }
 
-/// Words in this machine's memory, and equally many on the GPU.
+/// Words in this machine's memory, and the same number of words on the GPU.
 struct Both {
     here: Pinned,
     there: Remote,

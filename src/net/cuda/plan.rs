@@ -1,10 +1,11 @@
 //! The division of a batch among the blocks of a GPU. Input: a program, the limits of a GPU and a number of
 //! positions. Output: a launch. It affects only the time, never a result.
 //!
-//! Activations must fit into shared memory, so each block takes a group of positions. In a small batch the groups are
-//! smaller, so that every multiprocessor has some. The group, the tiles that a warp multiplies at a time, and the
-//! number of warps are those with the least estimated time. The estimate was fitted to the times of 3,450 launches on
-//! an H200, where the launch that it chooses takes 0.7 % longer than the best launch on average, and 6.4 % at most.
+//! Activations must fit into shared memory, so each block takes a group of positions. In a small batch, the groups are
+//! smaller, so that every multiprocessor gets some positions. The size of a group, the number of tiles that a warp
+//! multiplies at a time, and the number of warps are those with the least estimated time. The estimate was fitted to
+//! the times of 3,450 launches on an H200, where the launch that it chooses takes 0.7 % longer than the best launch on
+//! average, and 6.4 % at most.
 
 use super::gpu::GpuLimits;
 use super::program::{self, NetProgram};
@@ -13,14 +14,14 @@ use super::program::{self, NetProgram};
 pub(super) const TILES: [[usize; 2]; 3] = [[2, 4], [2, 8], [4, 4]];
 /// The numbers of warps that a block may have.
 pub(super) const WARPS: std::ops::RangeInclusive<usize> = 4..=16;
-/// The registers of a thread in any kernel, and those of a multiprocessor.
+/// The number of registers of a thread in any kernel, and of a multiprocessor.
 const REGISTERS: [usize; 2] = [128, 65_536];
 /// Bytes of shared memory that the driver reserves in each block.
 const KEPT: usize = 1024;
-/// The maximum number of positions in a block; with more, it would only take more rounds.
+/// The maximum number of positions in a block; more positions would only take more rounds.
 const MOST_GROUP: usize = 64;
 
-/// The bytes of all banks of shared memory: a row of zeros may begin in any of them.
+/// The bytes of all banks of shared memory together; a row of zeros may begin in any bank.
 const BANKS: usize = 128;
 
 /// The shared memory of a block, in bytes: a row of zeros, the two buffers, and the other numbers of its positions.
@@ -83,7 +84,7 @@ impl Launch {
         best.map(|(_, launch)| launch)
     }
 
-    /// Estimates its time, in microseconds.
+    /// Estimates the time of the launch, in microseconds.
     fn time(&self, program: &NetProgram, limits: &GpuLimits) -> f64 {
         let warps = self.threads / 32;
         let by_registers = REGISTERS[1] / (REGISTERS[0] * self.threads);

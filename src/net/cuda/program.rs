@@ -18,7 +18,7 @@ pub(super) const LINEAR: i32 = 3;
 pub(super) const ADD: i32 = 4;
 pub(super) const LOGITS: i32 = 5;
 
-/// The 16-bit numbers of one `uint4`, the unit in which fragments are counted.
+/// How many 16-bit numbers a `uint4` holds. Fragments are counted in units of `uint4`.
 const PER_FRAGMENT: usize = 8;
 /// Unused numbers after each row, so that the same column of different rows lies in different banks of shared memory.
 const BEHIND_ROW: usize = 8;

@@ -43,7 +43,7 @@ impl Random {
         (0..len).map(|_| (self.next() as f32 / (1 << 23) as f32 - 1.0) * scale).collect()
     }
 
-    /// Returns encoded positions whose planes have numbers of all kinds on random squares, or on all.
+    /// Returns encoded positions whose planes have numbers of all kinds on random squares or on all squares.
     pub(super) fn planes(&mut self, shape: Shape, positions: usize) -> Vec<u64> {
         let mut words = Vec::new();
         for _ in 0..positions * shape.planes {
@@ -301,7 +301,7 @@ fn notice(compiler: &str) {
     );
 }
 
-/// A fake driver for a GPU that is this CPU, with variables that can be read and written.
+/// A fake driver whose GPU is this CPU, with variables that can be read and written.
 struct Fake {
     path: String,
     library: Library,

@@ -1,7 +1,7 @@
 //! The upload of a batch to the GPU. Input: encoded positions and wanted actions. Output: a sequence of 32-bit words.
 //!
-//! The words are: for each position, the index of its first action, and one final index; then the actions; then the
-//! encoded planes, each 64-bit word as two words, the lower half first.
+//! The words are, in this order: the index of each position's first action, and one final index; the actions; and the
+//! encoded planes. Each 64-bit word of the planes becomes two words, the lower half first.
 
 use crate::encode::Shape;
 use crate::net::infer::Wanted;

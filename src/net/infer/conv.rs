@@ -84,7 +84,7 @@ impl Conv3 {
         self.tiling.numbers() * (self.stride + self.stride()) * size_of::<f32>()
     }
 
-    /// Returns the bytes of all its matrices.
+    /// Returns the bytes of all matrices of the convolution.
     pub(super) fn matrix_bytes(&self) -> usize {
         self.matrix.bytes()
     }

@@ -48,7 +48,7 @@ pub(super) struct Head {
 
 struct HeadStep {
     work: StepWork,
-    /// The rows that it writes per position, and the floats of each row.
+    /// The number of rows that the step writes per position, and of floats in each row.
     count: usize,
     stride: usize,
 }
@@ -64,7 +64,7 @@ enum StepWork {
     Pool { channels: usize, squares: usize, width: usize },
 }
 
-/// A layer over all channels of some squares: a 1x1 convolution reads one square, a linear layer all.
+/// A layer over all channels of some squares: a 1x1 convolution reads one square, and a linear layer reads all squares.
 pub(super) struct Dense {
     matrix: Matrix,
     /// Floats from the start of a row to each square.
@@ -112,7 +112,10 @@ impl Head {
                     let work = StepWork::Rows { layer, finish, width: count * stride };
                     HeadStep { work, count: 1, stride: written }
                 }
-                (other, _) => panic!("unsupported layer in a head: {other:?}"),
+                (
+                    Layer::Ones | Layer::Block { .. } | Layer::Global(_) | Layer::Pool | Layer::Linear(_),
+                    _,
+                ) => panic!("unsupported layer in a head: {layer:?}"),
             };
             end = HeadInput::Rows { count: step.count, stride: step.stride };
             steps.push(step);
@@ -120,7 +123,7 @@ impl Head {
         Head { steps, end }
     }
 
-    /// Returns the buffers of its steps for a group of positions.
+    /// Returns the buffers of the head's steps for a group of positions.
     pub(super) fn buffers(&self, positions: usize) -> Vec<Aligned> {
         self.steps.iter().map(|step| Aligned::new(positions * step.count * step.stride)).collect()
     }

@@ -28,7 +28,7 @@ pub(super) struct Matrix {
     bias: Aligned,
 }
 
-/// Returns the vectors per group: two make the most of few registers, four need the fewest reads.
+/// Returns the number of vectors per group: two make the most of few registers, and four need the fewest reads.
 #[inline(always)]
 fn group(sums: usize, left: usize) -> usize {
     if left >= 4 && sums >= 24 { 4 } else { left.min(2) }

@@ -26,7 +26,7 @@ impl Random {
         Numbers { weight, bias: self.floats(layer.outputs(), 0.3) }
     }
 
-    /// Makes weights of these sizes. Every second such network pools in its head, every third one in its blocks.
+    /// Makes weights of these sizes. Half of these networks pool in their heads, and a third of them in their blocks.
     fn weights(&mut self, [planes, height, width, actions, filters, blocks]: [usize; 6]) -> Weights {
         let (value_planes, value_pooling) = ([4, 21][blocks % 2], (height + actions) % 2 == 1);
         let net = NetConfig {

@@ -1,9 +1,9 @@
 //! Cuts a board into the tiles of Winograd's convolutions.
 //!
-//! Each axis is cut into as few tiles as possible, of nearly equal sizes: ten squares into 4 3 3, seven into 4 3. So
-//! there are at most two sizes, which differ by one. A tile of `m` squares of output reads `m + 2` squares and has as
-//! many frequencies along this axis; a tile of the board has the frequencies of its rows times those of its columns.
-//! The frequencies of a size are the first ones of every larger size, so all tiles share one list of matrices.
+//! Each axis is cut into as few tiles as possible, of nearly equal sizes: ten squares into 4, 3, and 3; seven into 4
+//! and 3. So there are at most two sizes, which differ by one. A tile of `m` squares of output reads `m + 2` squares
+//! and has as many frequencies along this axis; a tile of the board has the frequencies of its rows times those of its
+//! columns. The frequencies of a size are the first ones of every larger size, so all tiles share one list of matrices.
 
 use std::ops::Range;
 
@@ -62,12 +62,12 @@ impl Axis {
         Axis { sizes: [large, small] }
     }
 
-    /// Returns the frequencies of its largest tile.
+    /// Returns the number of frequencies of the largest tile along the axis.
     fn frequencies(self) -> usize {
         self.sizes[0].outputs + 2
     }
 
-    /// Returns the total number of frequencies of all its tiles.
+    /// Returns the total number of frequencies of all tiles along the axis.
     fn numbers(self) -> usize {
         self.sizes.iter().map(|size| size.count * (size.outputs + 2)).sum()
     }
@@ -99,13 +99,13 @@ pub(super) struct TileRun {
     pub(super) count: usize,
     /// The first row and column of their output.
     pub(super) corner: [usize; 2],
-    /// Number of a position's tiles that are stored before those of this size, number of this size, and number of
-    /// this size before the run.
+    /// The number of a position's tiles stored before those of this size, the number of tiles of this size, and the
+    /// number of tiles of this size before the run.
     order: [usize; 3],
 }
 
 impl TileRun {
-    /// Returns the index of its first tile for a position, among the tiles of all `positions`.
+    /// Returns the index of the run's first tile for a position, among the tiles of all `positions`.
     #[inline(always)]
     pub(super) fn place(&self, positions: usize, position: usize) -> usize {
         let [before, size, earlier] = self.order;

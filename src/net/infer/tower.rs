@@ -1,9 +1,10 @@
 //! The tower: from encoded positions to the features that the heads read, one convolution after another.
 //!
-//! There are two kinds. [`Winograd`] has padded boards of f32, one position after the other, and transforms them;
-//! [`Straight`] has interleaved boards of bf16 and multiplies tiles. Each convolution reads what the one before wrote
-//! into one of two buffers and writes into the other; there, the second convolution of a block finds what the first
-//! read. Everything but convolutions is always in f32.
+//! There are two kinds of towers. [`Winograd`] has padded boards of f32, one position after the other, and transforms
+//! them; [`Straight`] has interleaved boards of bf16 and multiplies tiles. Two buffers alternate: each convolution
+//! reads the output of the one before from one buffer and writes its own into the other. The second convolution of a
+//! block thus writes where the input of the block is still stored, and adds to it. Everything but convolutions is
+//! always in f32.
 
 use super::TowerInstructions;
 use super::conv::{Conv3, Transformed};
@@ -17,13 +18,13 @@ use crate::net::kernels::{ROWS, Tiles, bf16};
 use crate::net::layers::{Conv, Layer};
 use crate::net::weights::{Numbers, Weights};
 
-/// Returns how many positions should pass together through a convolution that has `matrices` bytes of matrices, and
-/// `between` bytes for each position between its stages.
+/// Returns how many positions should pass together through a convolution with `matrices` bytes of matrices and
+/// `between` bytes per position between its stages.
 ///
-/// If the matrices fit into the L2 cache, they stay there, and a group takes 3/8 of it: this is the fastest with 32
-/// to 96 filters and 2 MiB, up to 2.7 times as fast as an eighth. If they do not fit, each group reads them from
-/// farther away. The group is then large enough that the matrices are half of what the stages read and write: 1.2 to
-/// 1.5 times as fast with 128 filters, 1.6 to 4 times with 256.
+/// If the matrices fit into the L2 cache, they stay there, and a group takes up 3/8 of the cache. With 32 to 96 filters
+/// and 2 MiB, this is the fastest share, up to 2.7 times as fast as an eighth. If the matrices do not fit, each group
+/// reads them from farther away. The group is then large enough that the matrices are half of what the stages read and
+/// write, which is 1.2 to 1.5 times as fast with 128 filters, and 1.6 to 4 times as fast with 256.
 fn group_of(matrices: usize, between: usize, l2: usize) -> usize {
     let fitting = l2 * 3 / 8 / between;
     let sharing = if matrices > l2 { 2 * matrices / between } else { 0 };
@@ -150,7 +151,9 @@ fn stages<C>(weights: &Weights, plain: Packing, pack: impl Fn(&Conv) -> C) -> Ve
                 let before = stages.last_mut().expect("a block comes before");
                 before.global = Some(Global::new(linear, weights.of(&linear.name), plain));
             }
-            other => panic!("unsupported layer in a tower: {other:?}"),
+            Layer::Ones | Layer::Flatten | Layer::Pool | Layer::Linear(_) => {
+                panic!("unsupported layer in a tower: {layer:?}")
+            }
         }
     }
     stages

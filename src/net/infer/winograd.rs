@@ -2,8 +2,8 @@
 //!
 //! A row of a tile is a product of two polynomials: both factors are evaluated at `m + 2` points, the frequencies,
 //! and multiplied there; the results are interpolated. The points are 0, infinity, 1, -1, `B`, and `-B`, in this
-//! order, and smaller tiles use the first of them. Errors grow with the size of a tile: those of 4x4 are seven times
-//! those of 2x2. All factors here are exact.
+//! order, and smaller tiles use the first of them. Errors grow with the size of a tile: those of 4x4 tiles are seven
+//! times as large as those of 2x2 tiles. All factors here are exact.
 
 use std::array::from_fn;
 

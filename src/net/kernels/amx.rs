@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use super::{Factors, LINE, ROWS, Sums, TileProducts, TileWork};
 use crate::net::kernels::vector::Isa;
 
-/// Returns whether the CPU has the instructions and the system lets this process use them, for which it must ask
-/// once.
+/// Returns whether the CPU has the instructions and the system permits this process to use them; a process must ask for
+/// this once.
 pub(super) fn is_available() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
     *AVAILABLE.get_or_init(|| Isa::has_bf16() && has_tiles_of_bf16() && may_use_tiles())
@@ -20,7 +20,7 @@ fn has_tiles_of_bf16() -> bool {
     x86::__cpuid(0).eax >= 7 && x86::__cpuid_count(7, 0).edx & (bf16 | tile) == bf16 | tile
 }
 
-/// Asks Linux for room for tile registers, which it gives only to the threads of processes that ask.
+/// Asks Linux for space for tile registers, which it provides only to the threads of processes that ask.
 fn may_use_tiles() -> bool {
     const ARCH_REQ_XCOMP_PERM: libc::c_long = 0x1023;
     const XFEATURE_XTILEDATA: libc::c_long = 18;

@@ -1,10 +1,11 @@
 //! Convolutions as products of tiles, without a transform.
 //!
 //! The activations of a group of positions are [`Interleaved`]: `[padded row, padded column, position, channel]` in
-//! bf16. The operands of one tap of the kernel are then a tile of rows at equal distances: some squares side by side,
-//! of all positions; a group of 16 has a tile for each square. The rows of a line of the board are cut into tiles of
-//! one height; if that height does not divide them, the last tile repeats some rows of the one before. Taps above and
-//! below the board are left out; those at its sides read the zeros of the border, which change no sum.
+//! bf16. The operands of one tap of the kernel are then a tile of equally spaced rows: some adjacent squares of all
+//! positions. In a group of 16 positions, each square has one tile. The rows of a line of the board are cut
+//! into tiles of one height; if that height does not divide the number of rows, the last tile repeats some rows of the
+//! tile before it. Taps above and below the board are left out. Taps at its sides read the zeros of the border, which
+//! change no sum.
 
 use super::{
     CHANNELS, Configured, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, bf16,
@@ -150,12 +151,12 @@ impl Direct {
         Direct { tiles, weights: packed, bias: filled, steps, kernel, words, outputs }
     }
 
-    /// Returns the output channels.
+    /// Returns the number of output channels.
     pub(in crate::net) fn outputs(&self) -> usize {
         self.outputs
     }
 
-    /// Returns the words per row that it reads, and that it writes.
+    /// Returns the number of words per row of the input, and of the output.
     pub(in crate::net) fn words(&self) -> [usize; 2] {
         [self.words, words(self.outputs)]
     }
@@ -187,7 +188,7 @@ impl Direct {
         unsafe { self.tiles.run(Apply { conv: self, layout, from, to, written, finish }) };
     }
 
-    /// Returns whether the weights would drive the operands out of the L1 cache; they may take up half of it.
+    /// Returns whether the weights would drive the operands out of the L1 cache; the weights may take up half of it.
     fn streams(&self) -> bool {
         size_of_val(self.weights.as_ref()) > L1_BYTES / 2
     }

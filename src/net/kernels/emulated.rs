@@ -1,5 +1,4 @@
-//! Products of tiles in plain Rust, equal to the last bit to those of the instructions (except for the bits of a
-//! NaN).
+//! Products of tiles in plain Rust that equal those of the instructions to the last bit (except for the bits of a NaN).
 
 use super::{CHANNELS, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, bf16};
 use crate::net::kernels::vector::{Plain, Vector};

@@ -2,13 +2,13 @@
 //! pairs of bf16 by AVX-512 BF16 ([`pairs`]), and whole tiles of bf16 by Intel's AMX. The last two also exist in
 //! plain Rust, so that everything around them can be tested on any CPU.
 //!
-//! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16; one of
-//! weights is `[pair of channels, output, channel of the pair]` with 16 outputs; one of sums is `[row, output]` in
-//! f32. A block of the output is at most two tiles of rows times two of outputs; all its sums stay in tile registers
-//! while the taps and channels pass by, step by step. The sums are added in the order of the steps.
+//! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16; a tile of
+//! weights is `[pair of channels, output, channel of the pair]` with 16 outputs; a tile of sums is `[row, output]` in
+//! f32. A block of the output is at most two tiles of rows times two tiles of outputs; all its sums stay in tile
+//! registers while the taps and channels pass by, step by step. The sums are added in the order of the steps.
 //!
-//! [`direct`] has the convolutions of both the forward pass and training, [`outer`] the gradients of weights; both
-//! use tiles.
+//! [`direct`] has the convolutions of both the forward pass and training, and [`outer`] has the gradients of weights;
+//! both use tiles.
 
 #![allow(unsafe_code)]
 
@@ -63,8 +63,8 @@ pub(super) trait TileProducts {
     /// The register in which sums are processed further.
     type Register: Vector;
 
-    /// Makes products for tiles of `height` rows. If it `streams`, weights are not kept in the nearest cache, where
-    /// operands are read again and again.
+    /// Makes products for tiles of `height` rows. If `streams` is true, weights bypass the nearest cache, which is left
+    /// to the operands, because those are read again and again.
     ///
     /// # Safety
     /// The tile registers of this thread must be [`configured`](Tiles::configure) for this height, and nothing else
@@ -77,7 +77,7 @@ pub(super) trait TileProducts {
     /// Adds the products of a step to the sums of `C` tiles of outputs.
     ///
     /// # Safety
-    /// The factors must be readable as described there.
+    /// The factors must be readable as [`Factors`] describes.
     unsafe fn step<const C: usize>(&mut self, factors: Factors);
 
     /// Writes the sums of `C` tiles of outputs.
@@ -153,7 +153,7 @@ impl Tiles {
         return None;
     }
 
-    /// Returns the name of its instructions.
+    /// Returns the name of the instructions.
     pub(super) fn name(self) -> &'static str {
         match self {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

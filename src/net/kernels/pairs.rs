@@ -1,9 +1,9 @@
 //! Products of pairs of bf16 with sums in f32, in registers of any width.
 //!
-//! A half has one bf16 for each float of a register. A word is a pair of bf16, and a register of words has one word
-//! for each float. Buffers of both are [`Aligned`](crate::net::kernels::vector::Aligned) floats, two bf16 each. A
-//! [`PairKernel`] is written once; [`PairSet::run`] compiles it for AVX-512 BF16 and for plain Rust, so that
-//! everything around the instructions can be tested on any CPU.
+//! A half has one bf16 for each float of a register. A word is a pair of bf16, and a register of words has one word for
+//! each float. Halves and words are kept in buffers of [`Aligned`](crate::net::kernels::vector::Aligned) floats, two
+//! bf16 in each float. A [`PairKernel`] is written once; [`PairSet::run`] compiles it for AVX-512 BF16 and for plain
+//! Rust, so that everything around the instructions can be tested on any CPU.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64 as x86;
@@ -23,9 +23,9 @@ pub(in crate::net) trait Pairs: Vector {
 
     /// Returns the lanes, rounded to bf16.
     fn rounded(self) -> Self::Half;
-    /// Returns, in each lane, the pair of both lanes.
+    /// Returns words, each a pair of one lane of `first` and the same lane of `second`.
     fn paired(first: Self::Half, second: Self::Half) -> Self::Words;
-    /// Returns `self` plus both products of the pairs in `x`, which is the same for every lane, and `y`.
+    /// Returns `self` plus both products of the pair in `x`, which is the same for every lane, and the pairs in `y`.
     fn add_pairs(self, x: f32, y: Self::Words) -> Self;
 }
 
@@ -42,7 +42,7 @@ impl Pairs for x86::__m512 {
 
     #[inline(always)]
     fn paired(first: x86::__m256i, second: x86::__m256i) -> x86::__m512i {
-        /// Takes one of the first half and one of the second in turn.
+        /// Takes elements of the first half and the second half in turn.
         const IN_TURN: [u16; 32] = {
             let mut order = [0; 32];
             let mut i = 0;

@@ -243,7 +243,7 @@ pub(in crate::net) trait Kernel {
     fn run<S: Vector>(self);
 }
 
-/// The environment variable that keeps networks from using wide vectors if it is `1`. Every CPU then computes the
+/// The environment variable that, if it is `1`, keeps networks from using wide vectors. Every CPU then computes the
 /// same bytes as a page in a file does.
 const PLAIN: &str = "PETTEIA_PLAIN";
 
@@ -285,7 +285,7 @@ impl Isa {
         Isa::here().next().expect("the plain set is always there")
     }
 
-    /// Returns its name.
+    /// Returns the name of the instruction set.
     pub(in crate::net) fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]

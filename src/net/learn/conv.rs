@@ -1,10 +1,10 @@
 //! Convolutions for training: forward and both gradients, on boards with channels last.
 //!
 //! Activations are `[image, row, column, channel]` with channels padded to whole blocks. A 3x3 kernel goes through
-//! [`winograd`](super::winograd): boards and kernels are transformed, so that each 2x2 tile takes 16 products over
-//! the channels instead of 36; the gradients use the transposed transforms. A 1x1 kernel is one matrix product with
-//! the board itself. Work is split into the same groups of images whatever the number of threads, and summed in
-//! order: the same input gives the same bits.
+//! [`winograd`](super::winograd): boards and kernels are transformed, so that each 2x2 tile takes 16 products over the
+//! channels instead of 36; the gradients use the transposed transforms. A 1x1 kernel is one matrix product with the
+//! board itself. Work is split into the same groups of images whatever the number of threads, and the results are
+//! summed in order, so the same input gives the same bits.
 
 use std::array::from_fn;
 use std::cell::RefCell;
@@ -24,7 +24,8 @@ use crate::net::kernels::vector::{Aligned, Kernel, Vector, padded, vectors, vect
 pub(super) const GROUPS: usize = 16;
 /// The number of tiles that are processed together: enough for the products, few enough for the L2 cache.
 const TILES: usize = 64;
-/// As `TILES`, for pairs: the gradient of the weights is read and written once for all of these tiles.
+/// The number of tiles that are processed together if pairs of bf16 are multiplied. The gradient of the weights is
+/// read and written once for all of these tiles.
 const TILES_OF_PAIRS: usize = 96;
 /// The number of rows of a product is padded to a multiple of this.
 const ROWS: usize = 8;

@@ -71,7 +71,7 @@ impl Conv {
         [self.height, self.width].map(|side| side.next_multiple_of(2) + 2)
     }
 
-    /// Cuts a buffer to the size of a board: with its border or, for a 1x1 kernel, which needs none, without it.
+    /// Cuts a buffer to the size of a board with its border or, for a 1x1 kernel, which needs no border, without it.
     #[inline(always)]
     pub(super) fn cut<'a>(&self, buffer: &'a mut [f32], channels: usize) -> &'a mut [f32] {
         let [high, wide] = self.board();

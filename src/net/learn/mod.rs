@@ -1,9 +1,8 @@
 //! Convolution, batch norm, skip connection, and ReLU as one operation of burn's autodiff on the CPU.
 //!
-//! burn records the operation and owns every tensor; [`conv`](super::conv) and [`norm`](super::norm) compute it and
-//! its gradients, several times as fast as burn's own operations. Between these layers, boards are
-//! `[n, h, w, channels]` with channels padded to whole blocks: [`channels_last`] converts to that layout, [`planes`]
-//! back.
+//! burn records the operation and owns every tensor; [`conv`](super::conv) and [`norm`](super::norm) compute it and its
+//! gradients, several times as fast as burn's own operations. Between these layers, boards are `[n, h, w, channels]`
+//! with channels padded to whole blocks: [`channels_last`] converts to that layout, and [`planes`] converts back.
 
 mod conv;
 mod geometry;

@@ -2,10 +2,10 @@
 //! [`conv`](super::conv).
 //!
 //! Transformed images and kernels are rounded to bf16; sums and everything else are in f32. A *half* is a vector of
-//! bf16, and a *word* is two bf16 in the size of a float. Products over channels pair neighboring channels: there,
-//! images are rows of halves, and kernels have words of two channels. The gradient of the weights sums over tiles and
-//! pairs two of them: the inputs are in words of two rows, and the gradients of the outputs, which are rows of halves
-//! for the images' gradient, become such words when they are read.
+//! bf16, and a *word* is two bf16 in the size of a float. Products over channels pair neighboring channels: images are
+//! rows of halves, and kernels have words of two channels. The gradient of the weights sums over tiles instead, and
+//! pairs two of them: the inputs are in words of two rows. The gradients of the outputs are stored as rows of halves,
+//! which the images' gradient needs, and become words of two rows when they are read.
 
 use std::marker::PhantomData;
 

@@ -18,7 +18,8 @@ use crate::net::kernels::direct::{ConvOutputs, Direct, Interleaved, words};
 use crate::net::kernels::outer::{IMAGES, Lines, group_words, outer, pack, pair};
 use crate::net::kernels::vector::{Aligned, Vector, padded};
 
-/// The minimum number of images that go forward together: with fewer, packing takes longer than another thread saves.
+/// The minimum number of images that go forward together: with fewer images, packing takes longer than another thread
+/// saves.
 const FEWEST: usize = 8;
 
 /// The buffers of a thread.
@@ -195,7 +196,8 @@ impl Conv {
         Conv { inputs: self.outputs, outputs: self.inputs, ..self.clone() }
     }
 
-    /// Returns the weights of that convolution: `[inputs, outputs, kernel, kernel]`, with the taps in reverse order.
+    /// Returns the weights of the convolution that `turned` returns: `[inputs, outputs, kernel, kernel]`, with the taps
+    /// in reverse order.
     fn turn(&self, weight: &[f32]) -> Vec<f32> {
         let taps = self.kernel * self.kernel;
         let mut turned = vec![0.0; weight.len()];

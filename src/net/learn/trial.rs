@@ -1,5 +1,5 @@
-//! Measures whether pairs of bf16 are faster on this CPU. On some CPUs that have the instruction, it takes as long as
-//! twice the work in f32.
+//! Measures whether training with pairs of bf16 is faster than with f32 on this CPU. On some CPUs that have the
+//! instruction for pairs, it takes as long as the two f32 instructions that it replaces.
 //!
 //! Input: the filters of a tower and the size of its board. Output: the time that training a convolution of the tower
 //! takes with [`pairs`](super::pairs), relative to f32, measured in some milliseconds.
@@ -14,8 +14,8 @@ use crate::net::precision::{Clock, WORTH_IT};
 
 /// The number of images, enough for whole tiles of products.
 const IMAGES: usize = 32;
-/// The minimum number of measurements of each, taken in turn until all of them took [`LONG_ENOUGH`]; the best time
-/// counts.
+/// The minimum number of measurements of each layer. The layers are measured in turn until all measurements together
+/// have taken [`LONG_ENOUGH`]; the best time counts.
 const ROUNDS: usize = 3;
 const LONG_ENOUGH: Duration = Duration::from_millis(20);
 

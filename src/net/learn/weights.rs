@@ -1,4 +1,4 @@
-//! Transforms the weights of a convolution for the products, and their gradients back.
+//! Transforms the weights of a convolution for the products, and transforms their gradients back.
 //!
 //! A layer has weights `[outputs, inputs, kernel, kernel]`; the products need `[frequency, inputs, outputs]` or, for
 //! the gradient of the images, `[frequency, outputs, inputs]`, padded to whole blocks. Kernels are transformed a

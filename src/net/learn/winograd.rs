@@ -1,10 +1,10 @@
 //! The transforms of Winograd's F(2x2, 3x3), with the matrix names of Lavin and Gray 2016, and their transposes,
 //! which the gradients need.
 //!
-//! A board with a border is cut into 4x4 pieces, one for each 2x2 tile, which overlap by two squares. A piece becomes
-//! 16 numbers per channel, its frequencies; their products over the channels are transformed back into tiles.
-//! Everything is inlined into the kernels so that it is compiled for their instruction sets; closures would not be. A
-//! 1x1 kernel has a single frequency, the board itself.
+//! A board with a border is cut into 4x4 pieces, one for each 2x2 tile; neighboring pieces overlap by two squares. A
+//! piece becomes 16 numbers per channel, its frequencies; their products over the channels are transformed back into
+//! tiles. Everything is inlined into the kernels so that it is compiled for their instruction sets; closures would not
+//! be. A 1x1 kernel has a single frequency, the board itself.
 
 use std::array::from_fn;
 

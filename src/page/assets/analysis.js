@@ -25,7 +25,7 @@ export class Analysis {
   constructor(change) {
     this.change = change
     this.known = new Map()
-    /** What actions lost, by the position after each action, and who found it; the mistake is null if the loss is small. */
+    /** For the position after each action: the mistake, or null if the action lost little, and the agent that found it. */
     this.lost = new Map()
     this.agents = []
     this.networks = new Map()
@@ -78,7 +78,7 @@ export class Analysis {
   }
 
   /**
-   * Returns the agent that evaluates: the chosen one, or else the opponent if it can, or else perfect play or the best agent that searches.
+   * Returns the agent that evaluates: the chosen agent, or else the opponent if it can, or else perfect play or the best agent that searches.
    */
   judge(opponent) {
     const chosen = this.agents.find(agent => agent.key === this.analyst.value)
@@ -99,7 +99,7 @@ export class Analysis {
     if (answer.score != null) this.known.set(nameOf(game), answer)
   }
 
-  /** Records what the action at a ply lost (null if little) and who found it. */
+  /** Records what the action at a ply lost (null if it lost little) and which agent found that. */
   note(game, ply, mistake, by) {
     this.lost.set(nameOf(upTo(game, ply + 1)), { mistake, by })
   }
@@ -109,7 +109,7 @@ export class Analysis {
     return game.actions.map((_, ply) => this.lost.get(nameOf(upTo(game, ply + 1)))?.mistake ?? null)
   }
 
-  /** Returns who found the losses, for each action of a game that has been reviewed. */
+  /** Returns, for each action of a game that has been reviewed, the agent that judged it. */
   reviewers(game) {
     return game.actions.map((_, ply) => this.lost.get(nameOf(upTo(game, ply + 1)))?.by).filter(Boolean)
   }

@@ -14,7 +14,7 @@ import { current, texts } from './store.js'
 import { Watch } from './watch.js'
 
 const HOME = 10000
-/** Simulations of a checkpoint that the program does not list. */
+/** The number of simulations for a checkpoint that the program does not list. */
 const SIMULATIONS = 100
 
 /** Opens games in the view for stepping through them. */
@@ -87,7 +87,7 @@ const views = {
   write: new Editor({ play: playText, playAgainst, refresh: async () => offer(await get('home')), fail }),
 }
 
-/** Returns the view for a place; as long as no game is chosen, that is the list of games. */
+/** Returns the view for a place, which is the list of games until a game has been chosen. */
 function meant(wanted, place, name) {
   if (name === 'at') {
     const game = gameAt(place)

@@ -75,7 +75,7 @@ export class Board {
     }
   }
 
-  /** Returns the row and column where a square is drawn, and likewise the square that is drawn at a row and column. */
+  /** Converts the row and column of a square to those where it is drawn, and back. */
   turn([row, column]) {
     const { rows, columns, turned } = this.position
     return turned ? [rows - 1 - row, columns - 1 - column] : [row, column]
@@ -135,7 +135,7 @@ export class Board {
     const begins = beginnings(this.legal).get(key(place))
     const again = this.clicked.length === 1 && key(this.clicked[0]) === key(place)
     if (!begins && !again) this.miss(place)
-    // otherwise, a miss would play an action of one square or deselect the only piece that can move
+    // without these conditions, a miss would play an action of one square, or deselect the only piece that can move
     this.select(begins === 'from' && (!again || onlyBeginning(this.legal)) ? [place] : [])
   }
 

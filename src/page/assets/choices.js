@@ -1,5 +1,5 @@
-// Buttons for choices that squares cannot express: between actions on the same squares, of actions without squares, and of what a
-// click puts down. A button shows its action in words if the game has them, and otherwise the action's text.
+// Buttons for what cannot be chosen by clicking squares: one of several actions on the same squares, an action without squares, and
+// what a click puts down. A button shows its action in words if the game has words for it, or else the action's text.
 // Input: a board's selection. Output: `onAction` with the text of an action; the board's brush is set.
 
 import { button, h } from './dom.js'

@@ -1,6 +1,6 @@
 // The view "Write": a game as a text, side by side with what it means.
 // Input: /api/texts, the texts to begin with; /api/text, which says what is wrong with a text or what its lines mean. Output: `play` with the
-// answer of /api/text, `playAgainst` an agent that was trained, `refresh` when the program has something new.
+// answer of /api/text, `playAgainst` with a trained agent, `refresh` when the program has something new.
 // The text is kept in the browser. While the user types, only the answer to the newest text counts.
 
 import { get, post } from './api.js'

@@ -9,8 +9,8 @@ import { own } from './store.js'
 /** The groups of games whose rules are a text. */
 const WRITTEN = [
   ['own', 'Your own games', 'This browser keeps their texts.'],
-  ['text', 'Games described by a text', 'Each is a text of a few lines that you can turn into your own game. Their opponents have not been trained yet.'],
-  ['run', 'Games of runs', 'Trained on rules given as a text.'],
+  ['text', 'Games described by a text', 'The rules of each game are a text of a few lines that you can turn into your own game. These games have no trained opponents yet.'],
+  ['run', 'Games of runs', 'Runs train agents for these games. Their rules are texts.'],
 ]
 /** The largest number of unfinished games that are offered. */
 const MOST = 3
@@ -24,7 +24,7 @@ export class First {
     this.written = h('div')
     this.element = h('section.first', { 'aria-label': 'Games' },
       h('h1', null, 'Choose a game'),
-      h('p', null, 'It begins at once. You can choose another opponent or side next to the board. Or ',
+      h('p', null, 'The game begins at once. You can choose another opponent or side next to the board. Or ',
         h('a', { href: '#write' }, 'write your own game'), '.'),
       this.cards, this.left, this.written)
   }

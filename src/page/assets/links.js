@@ -1,6 +1,6 @@
 // A game in an address: `#at/GAME/...`, which opens it in the view "Play".
-// Input and output: a game as the page holds it. This only reads what someone wrote into an address; the rules decide
-// whether it is a game.
+// Input and output: a game as the page holds it. This file only reads what someone wrote into an address; the rules decide
+// whether that is a game.
 
 /** The largest number of letters of a game in an address. */
 const MOST = 20000

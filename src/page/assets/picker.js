@@ -33,7 +33,7 @@ export function gameChoices(games) {
   return [...families, ...written.filter(({ choices }) => choices.length)]
 }
 
-/** Returns the options that a game has from the start: its text, if it is not one that the program carries. */
+/** Returns the options that a game has from the start: its text, unless the program carries that text. */
 export const usual = ({ options }) => Object.fromEntries(options.filter(({ name }) => name === 'text').map(({ name, default: text }) => [name, text]))
 
 /** Returns a remembered opponent in words. */
@@ -78,7 +78,7 @@ export class Picker {
     return this.agents.find(agent => agent.key === this.select.value) ?? null
   }
 
-  /** Returns the best choice as long as the user has not chosen: an agent with levels or, for judging, the newest. */
+  /** Returns the best choice as long as the user has not chosen: an agent with levels or, for judging, the newest agent. */
   static usual(agents, levels = false) {
     const shipped = levels && agents.find(agent => agent.levels)
     if (shipped) return shipped
@@ -92,7 +92,7 @@ export class Picker {
     this.change()
   }
 
-  /** Chooses an agent by its key, with this strength if it has it, otherwise with its usual strength. */
+  /** Chooses an agent by its key, with this strength if the agent has it, or else with the agent's usual strength. */
   choose(key, strength = '') {
     this.select.value = key
     // what can be chosen depends on the agent

@@ -159,8 +159,8 @@ export class Play {
   }
 
   /**
-   * Keeps the current game of this kind among the user's own games before another replaces it, if the user has played in
-   * it and it is not already there because it ended; returns whether it was kept.
+   * Keeps the game in progress among the user's own games before another game replaces it. Does nothing if the user has not
+   * played in it, or if it has ended and so is already there. Returns whether the game was kept.
    */
   shelve(game = this.record?.game) {
     const { record, ...choices } = (game && current.read(`play.${game}`)) || {}
@@ -243,7 +243,7 @@ export class Play {
 
   // --- the course of the game ---
 
-  /** Begins a turn of the game; answers to earlier questions are then dropped. */
+  /** Begins a turn of the game; from then on, answers to earlier requests are dropped. */
   nextTurn() {
     this.reviewing = false
     return ++this.turn
@@ -270,7 +270,7 @@ export class Play {
     return upTo(this.record, this.view.ply)
   }
 
-  /** Does what comes next in the game; the display stays at `ply` if it is given. */
+  /** Does what comes next in the game; if `ply` is given, the display stays there. */
   async update(ply = this.record.actions.length) {
     const turn = this.nextTurn()
     this.setState('busy')

@@ -57,7 +57,7 @@ export class Review {
     return next
   }
 
-  /** Shows what is known about a game, which is shown by a view. */
+  /** Shows what is known about the game that a view shows. */
   show(game, { movers, shown, ply }, shows) {
     const by = this.analysis.reviewers(game)
     this.element.hidden = !shows || !(by.length || this.running)

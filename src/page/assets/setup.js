@@ -137,7 +137,7 @@ export class Setup {
 }
 
 /**
- * Returns agents that were challenged or chosen and that the program may not list. Their keys are valid until the program restarts.
+ * Returns agents that were challenged or chosen, even if the program does not list them. Their keys are valid until the program restarts.
  */
 function challenged() {
   const kept = current.read('challenged')

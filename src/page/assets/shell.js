@@ -1,4 +1,4 @@
-// What is around the views: the address, the tabs, and errors.
+// Everything around the views: the address, the tabs, and errors.
 // Input: the views by name, and which of them a place in the address means. Output: one view in the page; `go` leads to a
 // place, `fail` says what went wrong. The place is kept here, because some frames do not allow the address to change.
 
@@ -6,7 +6,7 @@ import { h, sentence } from './dom.js'
 import { current } from './store.js'
 
 const SHOWN = 8000
-/** The longest place in an address; with a longer one, browsers take seconds for whatever a page does. */
+/** The maximum length of a place in an address. With a longer address, everything that a page does takes browsers seconds. */
 const LONGEST = 30000
 
 const main = document.getElementById('main')
@@ -40,7 +40,7 @@ function move(place) {
   try {
     location.hash = place
   } catch {
-    // the browser refuses: Firefox with an error, Chromium without one
+    // if the browser does not allow this, Firefox raises an error; Chromium only ignores it
   }
   // a change of the address is reported later, by an event
   if (location.hash === before) arrive(place)
@@ -60,8 +60,8 @@ function followLink(event) {
 }
 
 /**
- * Shows the view that the address names, now and whenever it changes. `meant` says which view that is, for the name of a view, a place,
- * and the name as written; it may return null and lead elsewhere.
+ * Shows the view that the address names, now and whenever the address changes. `meant` gets the name of a view (null if there is none of
+ * this name), a place, and the name as written. It returns the name of the view to show, or null if it has gone elsewhere itself.
  */
 export function follow(views, meant) {
   route = () => {

@@ -58,7 +58,7 @@ export const newId = () => Math.random().toString(36).slice(2)
 /** Returns whether a game begins with all actions of another one. */
 export const begins = (game, other) => other.actions.every((action, ply) => action === game.actions[ply])
 
-/** Returns whether `other` is an earlier state of the game that was left before its end. */
+/** Returns whether `other` is an earlier state of the game, left before the game ended. */
 const continued = (other, game) => other.outcome == null && other.id != null && other.id === game?.id && begins(game, other)
 
 /** Returns whether two games are the same, whoever played them. */
@@ -82,7 +82,7 @@ export const own = {
     if (games.length > MOST) games.splice(ended < 0 ? MOST : ended, 1)
     write(all, GAMES, games)
   },
-  /** Adds what was found out about a game, if it is there. */
+  /** Adds what was found out about a game, if the game is there. */
   note(game, found) {
     write(all, GAMES, this.list().map(other => (same(other, game) ? { ...other, ...found } : other)))
   },

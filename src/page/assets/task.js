@@ -1,5 +1,5 @@
 // The work that the program does for the text in the editor, for about a minute: training an agent or measuring balance.
-// Input: the kinds of tasks of /api/home. Output: `playAgainst` with an agent of the run; `refresh` when there is a new one.
+// Input: the kinds of tasks of /api/home. Output: `playAgainst` with an agent of the run; `refresh` when there is a new agent.
 
 import { get, post } from './api.js'
 import { button, duration, h, percent, sentence } from './dom.js'

@@ -55,7 +55,7 @@ export class Watch {
     if (this.id == null && this.runs.length) this.open(this.best())
   }
 
-  /** Returns the run to show first: one that is running, or else the newest one that has something to show. */
+  /** Returns the run to show first: a run in progress, or else the newest run that has something to show. */
   best() {
     const shown = this.runs.filter(run => run.generation > 0).sort((one, other) => other.changed - one.changed)
     return (this.runs.find(run => run.state === 'running') ?? shown[0] ?? this.runs[0])?.id ?? null
@@ -109,7 +109,7 @@ export class Watch {
       if (id !== this.id) return
       this.run = run
       this.show(run)
-      // an interrupted run that has nothing to show says so above
+      // for an interrupted run that has nothing to show, `show` has said so
       if (run.stamp !== this.stamp && !(run.resuming && run.generation === 0)) await this.askMore(run)
     } catch (error) {
       this.details.hidden = false
@@ -142,7 +142,7 @@ export class Watch {
       `The run ${STATES[run.state] ?? run.state}`,
       run.state === 'running' && run.doing,
       `generation ${run.generation} of ${run.planned}`,
-      run.resuming && `${run.generation === 0 ? 'there is nothing to show yet; ' : ''}this resumes it: ${run.resuming}`,
+      run.resuming && `${run.generation === 0 ? 'there is nothing to show yet; ' : ''}to resume it, run ${run.resuming}`,
       run.seconds_left != null && run.state === 'running' && `about ${duration(run.seconds_left)} left`,
       run.workers.length > 0 && workersInShort(run.workers),
       run.positions_per_cpu_second != null
@@ -172,7 +172,7 @@ export class Watch {
     this.checkpoints.replaceChildren(run.checkpoints.length
       ? h('table', null,
           run.all_checkpoints > run.checkpoints.length
-            ? h('caption', null, `The newest and some of the others, ${run.checkpoints.length} of ${run.all_checkpoints}`) : null,
+            ? h('caption', null, `The newest checkpoints and some older ones: ${run.checkpoints.length} of ${run.all_checkpoints}`) : null,
           h('thead', null, h('tr', null, ['generation', 'steps', 'Elo', '95 %', ''].map(name => (name ? h('th', { scope: 'col' }, name) : h('td'))))),
           h('tbody', null, [...run.checkpoints].reverse().map(row)))
       : h('p', null, 'None yet.'))
@@ -212,6 +212,6 @@ export class Watch {
     }
     // the games are not replaced while the user is looking at them
     if (this.generation == null || this.parts.games.hidden) return take()
-    this.gamesText.replaceChildren(`Games of self-play of generation ${this.generation}. `, button(`Show those of generation ${generation}`, take))
+    this.gamesText.replaceChildren(`Games of self-play of generation ${this.generation}. `, button(`Show the games of generation ${generation}`, take))
   }
 }

@@ -1,9 +1,9 @@
-// The language of rules as a text, in short, beside the editor.
+// A summary of the language for rules, shown beside the editor.
 
 import { h } from './dom.js'
 import { SECTIONS } from './vocabulary.js'
 
-/** A text whose code is in backquotes. */
+/** Returns a text whose parts in backquotes are shown as code. */
 const marked = (text) => text.split('`').map((part, at) => (at % 2 === 1 ? h('code', null, part) : part))
 
 /** The words of the language, folded. */

@@ -59,10 +59,10 @@ function answering(post) {
     try {
       return (await WebAssembly.instantiate(bytes, {})).instance.exports
     } catch {
-      // a program that is valid but does not start is forbidden
+      // if the program is valid but does not start, the page is not allowed to run it
       throw new Error(WebAssembly.validate(bytes)
         ? 'The place where you opened this page does not allow it to run its program. Download the file and open it from disk.'
-        : 'This browser is too old for this page: it lacks SIMD in WebAssembly.')
+        : 'This browser is too old for this page: it does not support SIMD in WebAssembly.')
     }
   }
 

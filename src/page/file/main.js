@@ -1,4 +1,4 @@
-// The page in a file: one game, to play and to watch, and the notices of what the page is made of.
+// The page in a file: one game, to play and to watch, and the license notices of everything in the page.
 // Input: the address (#play, #compare, #licenses, #at/GAME/...) and what the program in the file offers.
 
 import { get } from './api.js'
@@ -54,7 +54,7 @@ function meant(wanted, place, name) {
 let only
 
 async function begin() {
-  // replaces the words about a failed start; the new ones appear only if loading takes long
+  // replaces the words about a failed start; the new words appear only if loading takes long
   document.getElementById('main').replaceChildren(h('p.stuck', null, 'Loading …'))
   try {
     const home = await get('home')

@@ -17,7 +17,7 @@ const textOf = id => document.getElementById(id).textContent
 /** Resolves to the bytes of what the file carries under this id, packed by gzip. */
 async function unpacked(id) {
   await whole
-  // an attribute, which browsers keep when they save a page and read faster than a script
+  // the bytes are in an attribute: browsers keep it when they save a page, and read it faster than a script
   const packed = document.getElementById(id)?.value
   if (!packed) throw new Error('This copy of the page lacks its program: download the file itself.')
   const bytes = Uint8Array.from(atob(packed), letter => letter.charCodeAt(0))
@@ -81,7 +81,7 @@ async function openBeside(parts) {
 
 async function begun() {
   if (typeof WebAssembly !== 'object' || typeof DecompressionStream !== 'function') {
-    throw new Error('This browser is too old for this page: it lacks WebAssembly or DecompressionStream.')
+    throw new Error('This browser is too old for this page: it does not support WebAssembly or DecompressionStream.')
   }
   const [program, agent] = await Promise.all(['program-code', 'agent'].map(unpacked))
   const parts = { program, contents: textOf('contents'), agent }

@@ -59,7 +59,7 @@ impl Write for Interrupting<'_> {
         self.0.extend_from_slice(bytes);
         if String::from_utf8_lossy(&self.0).contains("info depth") {
             let interrupter = self.1.get().cloned();
-            // on another thread: the channel of events may be full, and this thread empties it
+            // interrupt from another thread: the channel of events may be full, and only this thread empties it
             thread::spawn(move || interrupter.map(|interrupter| interrupter.interrupt()));
         }
         Ok(bytes.len())

@@ -1,13 +1,13 @@
-//! Positions that are set up by placing stones of both colors in any order, as programs for Hex do.
+//! Sets up positions by placing stones of both colors in any order, as programs for Hex do.
 //!
-//! This works in games that only place stones, if the text of a position contains the side to move: the same position
-//! with the other player to move is read from its text. The rules check everything else.
+//! This works in games that only place stones, if the text of a position contains the side to move: the side in the
+//! text is changed, and the text is read as a position. The rules check everything else.
 
 use crate::any::{AnyGame, AnyState};
 use crate::game::{Action, Game, Player};
 
-/// Returns whether positions can be set up: every action in the initial position adds one stone to the board and does
-/// nothing else, except for actions that touch nothing, and the other player may begin, too.
+/// Returns whether positions can be set up. This is so if the other player may also begin, and if every action in the
+/// initial position either touches nothing or adds one stone to the board and does nothing else.
 pub fn can_set_up(game: &AnyGame) -> bool {
     let initial = game.initial();
     let places = || only_places(game, &initial);
@@ -26,8 +26,7 @@ fn only_places(game: &AnyGame, initial: &AnyState) -> bool {
     }) && any
 }
 
-/// Returns whether `after` has one more stone than `before`, placed by the player who was to move, and is otherwise
-/// the same.
+/// Returns whether `after` is the same as `before` except for one more stone, placed by the player who was to move.
 pub fn adds_one(game: &AnyGame, before: &AnyState, after: &AnyState) -> bool {
     let mover = game.to_move(before);
     let (old, new) = (game.view(before), game.view(after));
@@ -43,8 +42,8 @@ pub fn adds_one(game: &AnyGame, before: &AnyState, after: &AnyState) -> bool {
     added == 1
 }
 
-/// Returns the position with the same stones and `player` to move; `None` if the game has no such position. It counts
-/// as later than the first ply, so that nobody can swap.
+/// Returns the position with the same stones and `player` to move; `None` if the game has no such position. The
+/// position counts as later than the first ply, so nobody can swap.
 pub fn with_turn(game: &AnyGame, state: &AnyState, player: Player) -> Option<AnyState> {
     let text = game.state_text(state);
     let mut words: Vec<&str> = text.split(' ').collect();
@@ -57,7 +56,7 @@ pub fn with_turn(game: &AnyGame, state: &AnyState, player: Player) -> Option<Any
     (is_same && game.to_move(&found) == player && game.outcome(&found).is_none()).then_some(found)
 }
 
-/// Returns the word that stands for `player` as the side to move in the text of a position.
+/// Returns the word that names `player` as the side to move in the text of a position.
 fn word_of(game: &AnyGame, player: Player) -> Option<String> {
     let mut state = game.initial();
     if game.to_move(&state) != player {

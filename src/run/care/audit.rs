@@ -1,7 +1,7 @@
 //! Compares the files that a run should have with those that it has.
 //!
 //! An audit finds shards that are missing, damaged, swapped, or from another run, and checkpoints that do not belong to
-//! the run. The settings determine which shards there must be; the checkpoints list the bytes that they must have.
+//! the run. The settings determine which shards must exist; the checkpoints list the bytes that these must have.
 //! Auditing changes nothing. [`settle`] sets wrong files aside once the user has decided to continue without them.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,30 +19,30 @@ use crate::run::files::settings::SETTINGS;
 use crate::storage;
 
 /// The effect of resuming without records.
-const OTHER_END: &str = "and ends with other games and weights than the undisturbed run";
+const OTHER_END: &str = "and ends with different games and weights than the undisturbed run";
 
 /// How thoroughly shards are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// What a resumed run needs: the bytes of shards in the window, and the checksum files of older ones.
+    /// Checks what a resumed run needs: the bytes of shards in the window, and the checksum files of older shards.
     /// Shards that no checkpoint lists are read only if the newest checkpoint has no list (version 0.1).
     Window,
-    /// All shards are read.
+    /// Reads all shards.
     All,
 }
 
-/// Reads the shard at a path and replays its games by the rules. If its place in the run is given, the games must be
-/// those that belong there.
+/// Reads the shard at a path and replays its games by the rules. If the shard's place in the run is given, the games
+/// must be those that belong there.
 pub type Read<'a> = dyn FnMut(&Path, Option<&Place>) -> Result<()> + 'a;
 
 /// The kind of a problem with a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// It is missing.
+    /// The file or folder is missing.
     Missing,
-    /// Its checksum or text is wrong.
+    /// The checksum or the text is wrong.
     Damaged,
-    /// It is intact, but does not belong there.
+    /// The file or folder is intact, but does not belong there.
     Foreign,
 }
 
@@ -53,7 +53,7 @@ pub struct Problem {
     pub path: PathBuf,
     /// Its kind.
     pub defect: Defect,
-    /// A description of the defect that can follow the path.
+    /// A description of the defect, worded to follow the path.
     pub what: String,
 }
 
@@ -158,8 +158,8 @@ impl Audit {
         }
         if let Some(newest) = self.newest.as_ref().filter(|newest| newest.manifest.data.is_none()) {
             self.unchecked = Some(format!(
-                "{} was written by version 0.1 and lists no records: whether they are the ones that it was trained on \
-                 cannot be checked, only that all are there, in their places, and obey the rules",
+                "{} was written by version 0.1 and lists no records. It can be checked that all records exist, are in \
+                 their places, and obey the rules, but not that they are the ones that were trained on",
                 newest.path.display()
             ));
         }
@@ -200,7 +200,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Checks a shard against the lists, and reads it if the lists alone are not enough.
+    /// Checks a shard against the lists of the checkpoints, and reads it if the lists alone are not enough.
     fn shard(
         &mut self,
         path: &Path,
@@ -282,14 +282,14 @@ impl Lists {
         self.newest.get_or_insert(checkpoint);
     }
 
-    /// Describes how a checkpoint contradicts the newer ones, if it does: all checkpoints of a run list the same
-    /// shards.
+    /// Describes how a checkpoint contradicts the newer ones; `None` if it does not. All checkpoints of a run list the
+    /// same shards.
     fn contradicts(&self, checkpoint: &Checkpoint) -> Option<String> {
         let data = checkpoint.manifest.data.as_ref()?;
         let newer = |shard: &&ShardInfo| self.shards.get(&shard.name).is_some_and(|newer| newer != *shard);
         let shard = data.shards.iter().find(newer)?;
         Some(format!(
-            "it is a checkpoint of another run: it was trained on a different {} than those after it",
+            "it is a checkpoint of another run: it was trained on a different {} than the checkpoints after it",
             shard.name
         ))
     }
@@ -331,7 +331,7 @@ fn foreign(
     }
     let (generation, first) = (manifest.generation, if lineage.is_started() { 0 } else { 1 });
     (!(first..=planned).contains(&generation))
-        .then(|| format!("it is of generation {generation}, but this run has {planned}"))
+        .then(|| format!("it is of generation {generation}, but this run has only {planned}"))
 }
 
 /// Returns the message of an error about `path` or a file in it, without the path.
@@ -353,7 +353,8 @@ fn failure(path: &Path, error: Error) -> Result<(Defect, String)> {
     }
 }
 
-/// Describes a file that is in the place of a listed shard but matches none; `wrong` is the result of reading it.
+/// Describes a file that is in the place of a listed shard but matches no listed shard. `wrong` is the defect found
+/// when reading the file.
 fn other_than(path: &Path, listed: &ShardInfo, wrong: Option<(Defect, String)>) -> (Defect, String) {
     let origin = store::origin(path).ok().flatten();
     let origin = origin.map_or(String::new(), |origin| format!(", played with {origin}"));
@@ -376,9 +377,9 @@ fn below(run: &Path, path: &Path) -> String {
     path.strip_prefix(run).unwrap_or(path).to_string_lossy().into_owned()
 }
 
-/// Sets damaged shards aside, so that they cause no trouble again, and rewrites lost checksums of intact ones. If
-/// anything is wrong and the user `accepts` to continue without it, sets all wrong files aside, and returns their paths
-/// relative to the run's folder.
+/// Sets damaged shards aside, so that they cause no trouble again, and rewrites the lost checksum files of intact
+/// shards. If any files are wrong and the user has agreed to continue without them (`accepts`), sets all wrong files
+/// aside and returns their paths relative to the run's folder.
 ///
 /// # Errors
 /// If anything is wrong and the user does not accept it, or if the newest checkpoint has settings that this program
@@ -423,13 +424,16 @@ fn refusal(audit: &Audit, run: &Path) -> Error {
     let past = match (audit.problems.iter().any(is_foreign), audit.lineage.chapters().is_empty()) {
         (false, _) => String::new(),
         (true, true) => format!(
-            "\n{} says what this run is: was it changed? And if the run was extended, forked or begun with weights, {} \
-             is missing: that says so",
+            "\n{} defines this run: was it changed? If the run was extended, forked, or begun with weights, {} is \
+             missing, which would say so",
             run.join(SETTINGS).display(),
             lineage.display()
         ),
         (true, false) => {
-            format!("\n{} says which settings made each generation: is it this run's?", lineage.display())
+            format!(
+                "\n{} says which settings made each generation: does it belong to this run?",
+                lineage.display()
+            )
         }
     };
     Error::Data(format!(

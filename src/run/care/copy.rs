@@ -1,7 +1,7 @@
 //! Copies a whole run between folders and object stores.
 //!
-//! The copy has the same bytes, except for files that only record which processes work on the original. It appears as a
-//! whole, and only if it holds everything that its newest checkpoint was trained on.
+//! The copy has the same bytes as the original, but lacks files that only record which processes work on the original.
+//! It appears only when it is complete, and only if it holds everything that its newest checkpoint was trained on.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,9 +25,10 @@ pub struct Copied {
     pub bytes: u64,
 }
 
-/// Copies the run in `from`, which no process may be training, to `to`, which must be new. In an object store, whether
-/// a process that trained the run is gone cannot be found out; `is_gone` says that the caller knows it. `tick` is
-/// called with the number of files copied so far and of all files, and returns whether to continue.
+/// Copies the run in `from`, which no process may be training, to `to`, which must be new. In an object store, the
+/// program cannot find out whether a process that trained the run is gone; `is_gone` says that the caller knows this.
+/// `tick` is called with the number of files copied so far and the number of all files; it returns whether to
+/// continue.
 ///
 /// # Errors
 /// If there is no run in `from`, if it is in use or lacks something that it was trained on, if there is anything at

@@ -1,4 +1,4 @@
-//! Changes settings of a run on which none of its existing games and weights depend.
+//! Changes those settings of a run that do not affect its existing games and weights.
 //!
 //! Everything made before the change keeps its bytes, and the old settings are recorded as a chapter of the lineage.
 //! From then on, the run continues as if it had had the new settings from the start. Its learning rate is the one that
@@ -24,9 +24,10 @@ use crate::train::schedule::learning_rate;
 pub struct Extension {
     /// The number of generations done.
     pub done: usize,
-    /// The number of all generations, before and now.
+    /// The number of all generations, before and after the change.
     pub generations: [usize; 2],
-    /// The learning rates after warm-up of the last generation done, the next one, and the last one of all.
+    /// The learning rates (without warm-up) after the last generation done, in the next generation, and in the last one
+    /// of all.
     pub learning_rates: [f64; 3],
 }
 
@@ -35,8 +36,8 @@ pub struct Extension {
 /// lack some of the files that it was trained on; [`train`](crate::run::train) then asks about them.
 ///
 /// # Errors
-/// If there is no run in `folder`, if it differs in other settings, if more generations are done, if it is in use, or
-/// if files that it was trained on are missing. The run then keeps its settings.
+/// If there is no run in `folder`, if it differs in other settings, if it has already done more generations, if it is
+/// in use, or if files that it was trained on are missing. The run then keeps its settings.
 pub fn extend(
     rules: &Opened,
     folder: &Path,
@@ -69,7 +70,7 @@ pub fn extend(
 /// `config`.
 ///
 /// # Errors
-/// If there is no run in `folder`, if it differs in other settings, or if more generations are done.
+/// If there is no run in `folder`, if it differs in other settings, or if it has already done more generations.
 pub(crate) fn check_extension(folder: &Path, config: &Config) -> Result<usize> {
     let differences = settings_of(folder)?.differences(config);
     if differences.iter().any(|[key, ..]| !FREE.contains(&&**key)) {
@@ -79,7 +80,7 @@ pub(crate) fn check_extension(folder: &Path, config: &Config) -> Result<usize> {
     let wanted = config.train.generations;
     if wanted < done {
         Err(Error::Config(format!(
-            "{} has {done} generations already, so it cannot end after {wanted}: a fork at generation {wanted} does",
+            "{} has {done} generations already, so it cannot end after {wanted}; a fork at generation {wanted} can",
             folder.display()
         )))
     } else {

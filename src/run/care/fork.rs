@@ -1,8 +1,8 @@
 //! Copies a run up to one of its generations, to continue from there with other settings.
 //!
-//! Everything made up to that generation is copied: checkpoints, records, and metrics. The copy appears as a whole, and
-//! only if it holds everything that its newest checkpoint was trained on. From then on it is a separate run; with
-//! unchanged settings it makes the same bytes as the original.
+//! Everything made up to that generation is copied: checkpoints, records, and metrics. The copy appears only when it is
+//! complete, and only if it holds everything that its newest checkpoint was trained on. From then on it is a separate
+//! run; with unchanged settings it makes the same bytes as the original.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub struct Fork<'a> {
     pub source: &'a Path,
     /// The last generation to copy.
     pub generation: usize,
-    /// The settings from there on.
+    /// The settings after that generation.
     pub config: &'a Config,
     /// The folder of the copy, which must not exist.
     pub folder: &'a Path,
@@ -93,7 +93,7 @@ impl Fork<'_> {
         let before = lineage.config_of(generation, &theirs);
         let advice = "a fork keeps the network: begin a new run";
         if let Some(difference) = other_net(&before.net, &config.net) {
-            return Err(Error::Config(format!("{place} has another network ({difference}): {advice}")));
+            return Err(Error::Config(format!("{place} has a different network ({difference}): {advice}")));
         }
         if before.train.optimizer != config.train.optimizer {
             return Err(Error::Config(format!(

@@ -15,7 +15,8 @@ use crate::storage;
 /// Called with the number of files copied so far and of all files; returns whether to continue.
 pub type CopyProgress<'a> = dyn FnMut(usize, usize) -> bool + 'a;
 
-/// Fails if the run just made in `copy` lacks a file that its newest checkpoint lists. Then `source` lacks it, too.
+/// Fails if the run just made in `copy` lacks a file that its newest checkpoint lists. In that case, `source` lacks the
+/// file, too.
 pub(in crate::run) fn check_whole(copy: &Path, source: &Path, config: &Config, rules: &Opened) -> Result<()> {
     let mut read = |path: &Path, place: Option<&Place>| store::read_shard(path, rules, place).map(|_| ());
     let audit = audit(copy, config, &rules.identity, &BTreeSet::new(), Depth::Window, &mut read)?;
@@ -43,10 +44,8 @@ pub(in crate::run) fn check_new(folder: &Path) -> Result<()> {
     let mut above = above(folder).into_iter();
     if let Some(run) = above.find(|above| is_run(above)) {
         let (place, run) = (folder.display(), run.display());
-        return Err(Error::Config(format!(
-            "{place} is inside of the run {run}: give a folder outside of it"
-        ))
-        .about(Input::RunFolder));
+        return Err(Error::Config(format!("{place} is inside the run {run}: give a folder outside it"))
+            .about(Input::RunFolder));
     }
     if storage::exists(folder)? && !storage::list(folder)?.is_empty() {
         Err(Error::Config(format!("{} already exists: give another folder", folder.display()))

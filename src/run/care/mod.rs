@@ -1,4 +1,4 @@
-//! What people do to a run that exists: check it, repair it, extend it, copy it, or begin another one with it.
+//! What people do with an existing run: check it, repair it, extend it, copy it, or begin another run from it.
 //!
 //! Nothing here trains. Games are played only to rebuild lost shards ([`repair`](mod@repair)).
 

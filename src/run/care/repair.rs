@@ -1,9 +1,9 @@
 //! Repairs a run as far as possible, without deleting anything.
 //!
 //! Files that are damaged or do not belong to the run are set aside: renamed to `....bad`. Everything that follows from
-//! the rest is rebuilt: settings and lineage from the newest checkpoint, checksum files from its list, and shards from
-//! files of workers or by playing their games again, if this gives the bytes that were trained on. Everything that is
-//! still missing is lost, and an [`audit`] reports it.
+//! the remaining files is rebuilt: settings and lineage from the newest checkpoint, checksum files from its list, and
+//! shards from files of workers or by playing their games again, if this gives the bytes that were trained on.
+//! Everything that is still missing is lost, and an [`audit`] reports it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub type Tick<'a> = dyn Fn(&str) -> bool + Sync + 'a;
 /// unknown.
 ///
 /// # Errors
-/// If no checkpoint repeats them.
+/// If no checkpoint has a copy of the settings.
 pub(crate) fn repair_settings(folder: &Path, repair: &mut Repair) -> Result<()> {
     let wrong = match reading_of(folder) {
         Ok(_) => return Ok(()),
@@ -67,13 +67,13 @@ pub(crate) fn repair_settings(folder: &Path, repair: &mut Repair) -> Result<()> 
         repair.set_aside(&path, &wrong.to_string())?;
     }
     storage::write_whole(&path, newest.manifest.config.as_bytes())?;
-    repair.rebuilt.push(format!("{}: as {} repeats it", path.display(), newest.path.display()));
+    repair.rebuilt.push(format!("{}: from the copy in {}", path.display(), newest.path.display()));
     Ok(())
 }
 
 /// Repairs the run in `folder`, which no process may be training, and adds everything that was done to `repair`. In an
-/// object store, whether a process that trained the run is gone cannot be found out; `is_gone` says that the caller
-/// knows it.
+/// object store, the program cannot find out whether a process that trained the run is gone; `is_gone` says that the
+/// caller knows this.
 ///
 /// # Errors
 /// If the run is in use, if `tick` returns false, or if a file cannot be read or written.
@@ -114,7 +114,7 @@ struct Repairing<'a> {
 }
 
 impl Repairing<'_> {
-    /// Reports what is being done. Fails if the caller wants to end.
+    /// Reports what is being done. Fails if the caller wants to stop.
     fn say(&self, what: &str) -> Result<()> {
         if (self.tick)(what) { Ok(()) } else { Err(Error::Interrupted) }
     }
@@ -145,7 +145,7 @@ impl Repairing<'_> {
                 }
                 let bytes = storage::read_at_most(&path, storage::LARGEST_TEXT, "a sealed file")?;
                 if storage::check_seal(&bytes) != Some(true) {
-                    self.repair.set_aside(&path, "its SHA-256 is not the one in it")?;
+                    self.repair.set_aside(&path, "its SHA-256 is not the one that it contains")?;
                 }
             }
         }
@@ -181,7 +181,7 @@ impl Repairing<'_> {
         Ok(())
     }
 
-    /// Sets a damaged or foreign lineage aside, and writes it as the newest checkpoint repeats it.
+    /// Sets a damaged or foreign lineage aside, and replaces it by the copy in the newest checkpoint.
     fn past(&mut self) -> Result<()> {
         let path = self.folder.join(LINEAGE);
         let newest = checkpoint::latest(self.folder)?;
@@ -198,7 +198,7 @@ impl Repairing<'_> {
         }
         if !storage::exists(&path)? && !listed.is_empty() {
             Lineage::new(listed.to_vec(), &path)?.write(self.folder)?;
-            self.repair.rebuilt.push(format!("{}: as the newest checkpoint repeats it", path.display()));
+            self.repair.rebuilt.push(format!("{}: from the copy in the newest checkpoint", path.display()));
         }
         Ok(())
     }
@@ -216,7 +216,7 @@ impl Repairing<'_> {
             for problem in &wrong {
                 self.repair.set_aside(&problem.path, &problem.what)?;
             }
-            // without a wrong checkpoint, others may be right
+            // once a wrong checkpoint is set aside, files that contradicted it may be right
             if wrong.is_empty() {
                 return Ok(audit);
             }
@@ -244,7 +244,7 @@ impl Repairing<'_> {
         Ok(())
     }
 
-    /// Rebuilds missing shards, oldest first: games of later ones may begin with positions of earlier ones.
+    /// Rebuilds missing shards, oldest first, because games of later shards may begin with positions of earlier ones.
     fn missing(&mut self, audit: &Audit) -> Result<()> {
         let mut missing: BTreeMap<usize, Vec<(usize, Option<ShardInfo>)>> = BTreeMap::new();
         for problem in &audit.problems {
@@ -253,7 +253,7 @@ impl Repairing<'_> {
                     let listed = audit.listed.get(&store::shard_name(generation, shard)).cloned();
                     missing.entry(generation).or_default().push((shard, listed));
                 }
-                None => self.repair.lost.push(format!("{problem}: no other file has it")),
+                None => self.repair.lost.push(format!("{problem}: no other file has its contents")),
             }
         }
         for (generation, shards) in missing {
@@ -279,7 +279,7 @@ impl Repairing<'_> {
         Ok(())
     }
 
-    /// Finds a file with the bytes of a shard: one that was set aside, or one that a worker left.
+    /// Finds a file with the bytes of a shard, among those that were set aside and those that a worker left.
     fn copy_of(
         &self,
         path: &Path,
@@ -345,8 +345,8 @@ impl Repairing<'_> {
                     shards.remove(&shard);
                     self.repair.rebuilt.push(format!("{}: its games were played again", path.display()));
                 } else {
-                    why = "played again, its games are others: it was played with another instruction set, or by \
-                           another program"
+                    why = "when played again, its games are different, so it was played with another instruction set \
+                           or by another program"
                         .into();
                 }
             }
@@ -400,7 +400,8 @@ impl Repairing<'_> {
         Ok(again.played.into_inner().expect("no panic while playing"))
     }
 
-    /// Writes lost lists of the shards that generations were trained on, if workers played.
+    /// Rewrites lost lists of the shards that generations were trained on. Only generations played by workers have such
+    /// lists.
     fn lists(&mut self, audit: &Audit) -> Result<()> {
         let newest = audit.newest.as_ref().map(|newest| &newest.manifest);
         let data = newest.and_then(|newest| newest.data.as_ref());

@@ -1,9 +1,9 @@
-//! Begins a run with the weights of another one.
+//! Begins a run with the weights of another run.
 //!
-//! The weights become generation 0 of the new run, with a new optimizer; from then on, its settings apply. Layers that
-//! the weights lack start from scratch: auxiliary heads and, if the weights are for another board size or variant, the
-//! layers that depend on it. The window of the other run can be taken over, too, or records from elsewhere; their
-//! shards are copied and renumbered. The new run appears as a whole.
+//! The weights become generation 0 of the new run, with a new optimizer; from then on, the new run's settings apply.
+//! Layers that the weights lack start from scratch: auxiliary heads and, if the weights are for another board size or
+//! variant, the layers that depend on it. The new run can also take over the window of the other run, or records from
+//! elsewhere; their shards are copied and renumbered. The new run appears only when it is complete.
 
 use std::path::{Path, PathBuf};
 
@@ -50,9 +50,10 @@ pub enum Games<'a> {
 const GENTLER: f64 = 10.0;
 
 /// Returns the learning rate at which a run with these settings begins if its network is trained already: the rate at
-/// which that training ended, or a tenth of the full rate if that is higher. At the full rate, a trained network
-/// forgets before it learns: Phage's shipped agent loses about 90 Elo in the first generation. `None` if the network
-/// was not trained by this program, or was trained for another game or board: then it has much to learn.
+/// which that training ended, or a tenth of the full rate, whichever is higher. At the full rate, a trained network
+/// forgets before it learns: Phage's shipped agent loses about 90 Elo in the first generation. Returns `None` if the
+/// network was not trained by this program, or was trained for another game or board, because it then has much to
+/// learn.
 pub(crate) fn rate_after(source: &Checkpoint, config: &Config) -> Option<f64> {
     let Manifest { config: theirs, game, generation, step, .. } = &source.manifest;
     let is_same = (&game.id, &game.options) == (&config.game.id, &config.game.options);
@@ -136,14 +137,15 @@ impl Start<'_> {
         let [theirs, ours] = [&manifest.net, &self.config.net].map(without_heads);
         if let Some(difference) = other_net(&theirs, &ours) {
             return Err(Error::Config(format!(
-                "{place} has another network than the settings ask for ({difference}): give it the same sizes"
+                "{place} has a different network than the settings ask for ({difference}): use the same sizes in the \
+                 settings"
             )));
         }
         match self.config.selfplay.bootstrap_games {
             0 => Ok(()),
             games => Err(Error::Config(format!(
-                "selfplay.bootstrap_games = {games}: a run that begins with weights has no games without a network, so \
-                 it must be 0"
+                "selfplay.bootstrap_games = {games}: this must be 0, because a run that begins with weights plays no \
+                 games without a network"
             ))),
         }
     }
@@ -172,7 +174,8 @@ impl Start<'_> {
         Ok(self.newest(listed))
     }
 
-    /// Returns the newest of these records that fill the window, oldest first. The rules check them.
+    /// Returns the newest of the records at `path`, as many as fill the window, oldest first. All records are checked
+    /// against the rules.
     fn records(&self, path: &Path, rules: &Opened) -> Result<Vec<(PathBuf, ShardInfo)>> {
         let paths: Vec<PathBuf> = store::find(path)?.all().cloned().collect();
         if paths.is_empty() {

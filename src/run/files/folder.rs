@@ -17,7 +17,7 @@ use crate::storage;
 
 /// The file in a run's folder that a process locks while it trains the run.
 pub(in crate::run) const LOCK: &str = "lock";
-/// How often to check whether the whole folder is being deleted if a file is missing.
+/// The number of times to check whether the whole folder is being deleted, if a file is missing.
 const DELETION_LOOKS: usize = 20;
 /// The time between these checks.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -27,12 +27,12 @@ pub(in crate::run) struct Folder {
     path: PathBuf,
     /// The folder's lock; object stores have none.
     lock: Option<storage::Locked>,
-    /// The right to train it, if workers play or there is no lock.
+    /// The right to train the run, if workers play or there is no lock.
     tenure: Option<Tenure>,
 }
 
 impl Folder {
-    /// Locks the folder of a run with these settings, which is created if it does not exist.
+    /// Locks the folder of a run with these settings. The folder is created if it does not exist.
     pub(in crate::run) fn open(config: &Config, folder: &Path) -> Result<Folder> {
         let settings = folder.join(SETTINGS);
         check_folder(config, folder)?;
@@ -59,8 +59,8 @@ impl Folder {
         Ok(Folder { path: folder.to_path_buf(), lock, tenure: None })
     }
 
-    /// Locks the folder of a run that no process trains. Where there are no locks, the last learner must have recorded
-    /// its end, unless the caller knows that it `is_gone`.
+    /// Locks the folder of a run that no process trains. If the storage has no locks, the last learner must have
+    /// recorded its end, unless the caller knows that it `is_gone`.
     pub(in crate::run) fn lock_unused(folder: &Path, is_gone: bool) -> Result<Folder> {
         let held = Folder::lock(folder)?;
         if held.lock.is_none() && !is_gone && Learner::is_at_work(folder)? {
@@ -129,7 +129,7 @@ fn named(folder: &Path, error: Error) -> Error {
 /// that is still being copied, or was left by an interrupted copy, does not count.
 ///
 /// # Errors
-/// If the folder cannot be examined: a run must not be taken for a new one because of that.
+/// If the folder cannot be examined. Returning false instead could let an existing run be taken for a new one.
 pub fn has_run(folder: &Path) -> Result<bool> {
     let has = |name: &str| storage::exists(&folder.join(name));
     Ok(!folder.file_name().is_some_and(storage::is_temporary)
@@ -168,7 +168,7 @@ pub(in crate::run) fn refuse_dangling(folder: &Path) -> Result<()> {
 /// Checks that a run with these settings can begin or continue in `folder`.
 ///
 /// # Errors
-/// If it holds a run with other settings, or anything that is not a run.
+/// If the folder holds a run with other settings, or anything that is not a run.
 pub(crate) fn check_folder(config: &Config, folder: &Path) -> Result<()> {
     if storage::exists(&folder.join(SETTINGS))? {
         let differences = settings_of(folder)?.differences(config);

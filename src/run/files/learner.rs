@@ -1,9 +1,9 @@
 //! The learner of a run: the process that trains it, as recorded in `work/`.
 //!
-//! In a file system, a lock ensures that there is only one. An object store has no locks, and a learner cannot find out
-//! whether one on another machine is still alive. The second one therefore refuses to start, unless the user asks it to
-//! take over: a scheduler that starts learners one after another knows that the first is gone. If that is wrong,
-//! nothing is lost: the earlier learner notices it before it writes again, and ends.
+//! In a file system, a lock ensures that there is only one learner. An object store has no locks, and a learner cannot
+//! find out whether another one on another machine is still alive. A second learner therefore refuses to start, unless
+//! the user asks it to take over: a scheduler that starts learners one after another knows that the first is gone. If
+//! the user is wrong, nothing is lost: the earlier learner notices before it writes again, and ends.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -17,7 +17,7 @@ use crate::program::Program;
 use crate::storage;
 
 /// The remedy for users who know that the other process is gone.
-pub const GONE: &str = "; if that is gone for sure, --take-over continues without it";
+pub const GONE: &str = "; if you are sure that it is gone, --take-over continues without it";
 
 /// A process that trains a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct Learner {
     pub process: Identity,
     /// Its program.
     pub program: String,
-    /// The rules that it trains for.
+    /// The rules of the game for which it trains.
     pub game: GameIdentity,
     /// The time when it began.
     pub started: String,
@@ -62,7 +62,7 @@ impl Learner {
             .map_or(Ok(false), |number| storage::exists(&left_path(run, number)).map(|left| !left))
     }
 
-    /// Fails if a worker of this program with these rules cannot play for this learner.
+    /// Fails if a worker that runs this program with these rules cannot play for this learner.
     ///
     /// # Errors
     /// If the learner has another program, or other rules.
@@ -71,7 +71,7 @@ impl Learner {
         if self.program != own {
             let theirs = &self.program;
             return Err(Error::Config(format!(
-                "the run is trained by {theirs}, and this is {own}: use that one"
+                "the run is trained by {theirs}, but this is {own}: use {theirs}"
             )));
         }
         self.game.expect(game, "the run").map_err(|error| Error::Config(error.to_string()))
@@ -87,8 +87,8 @@ pub struct Tenure {
 }
 
 impl Tenure {
-    /// Begins a tenure. An earlier learner is succeeded if it recorded its end, if `is_gone`, or if it ran on this
-    /// machine and no longer does.
+    /// Begins a tenure. It succeeds that of an earlier learner if that learner recorded its end, if `is_gone` says that
+    /// it is gone, or if it ran on this machine and no longer does.
     ///
     /// # Errors
     /// If another learner may be at work, or has just begun.

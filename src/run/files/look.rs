@@ -1,4 +1,4 @@
-//! The state of a run as another process sees it: what the run is doing now, and how long it will take.
+//! The state of a run as seen by another process: what the run is doing now, and how long it will take.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub enum State {
     Running,
     /// All of its generations are trained, and the last one is evaluated and rated.
     Finished,
-    /// It ended before that, and can be resumed.
+    /// The run ended before that, and can be resumed.
     Interrupted,
 }
 
@@ -74,9 +74,9 @@ pub fn doing(folder: &Path, history: &History) -> String {
     }
 }
 
-/// Estimates the seconds until the last of `planned` generations is done: each remaining one takes as long as the
-/// newest trained one, whose time is the sum of its parts. `None` until a generation after the first is complete,
-/// because the first is played without a trained network.
+/// Estimates the seconds until the last of `planned` generations is done. The estimate assumes that each remaining
+/// generation takes as long as the newest trained one, whose time is the sum of its parts. Returns `None` until a
+/// generation after the first is complete, because the first is played without a trained network.
 pub fn seconds_left(history: &History, planned: usize) -> Option<f64> {
     let is_trained = |parts: &&usize| history.timed[*parts].contains_key(&TimedPart::Training);
     let newest = *history.timed.keys().rev().find(is_trained).filter(|newest| **newest > 1)?;
@@ -87,7 +87,7 @@ pub fn seconds_left(history: &History, planned: usize) -> Option<f64> {
     Some(seconds * (planned as f64 - newest as f64).max(0.0))
 }
 
-/// The number of bytes at the end of the metrics that are read: more than the lines of one generation have.
+/// The number of bytes that are read at the end of the metrics, which is more than the lines of one generation take.
 const LAST_GENERATION: u64 = 1 << 18;
 
 /// Returns whether the metrics have the evaluation and the rating of the last generation, `done`, if the settings

@@ -1,8 +1,8 @@
 //! Keeps the batch of a refused training step in a file, for people to look at.
 //!
-//! `refused-step-N.safetensors` in the run's folder holds at most [`ROWS`] rows of the batch, beginning with those that
-//! have numbers that are not finite: `planes`, `policy`, `illegal`, and `wdl` as in [`Batch`], and the targets of the
-//! auxiliary heads under the names of their settings. The entry `petteia` of its metadata is a [`Refused`]. Only
+//! `refused-step-N.safetensors` in the run's folder holds at most [`ROWS`] rows of the batch. Rows with numbers that
+//! are not finite come first. The tensors are `planes`, `policy`, `illegal`, and `wdl` as in [`Batch`], and the targets
+//! of the auxiliary heads under the names of their settings. The entry `petteia` of the metadata is a [`Refused`]. Only
 //! `petteia inspect` reads the file.
 
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use crate::storage;
 const ROWS: usize = 1024;
 /// The prefix of the names of these files.
 const PREFIX: &str = "refused-step-";
-/// The suffix of their names.
+/// The suffix of the names of these files.
 const SUFFIX: &str = ".safetensors";
 /// The size of the largest file that is read, in bytes.
 const LARGEST: u64 = 1 << 31;
@@ -47,11 +47,11 @@ pub struct Refused {
 /// A part of a refused batch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BatchPart {
-    /// Its name, as in [`Batch`].
+    /// The part's name, as in [`Batch`].
     pub name: String,
-    /// Its sizes, rows first.
+    /// The part's sizes, rows first.
     pub sizes: Vec<usize>,
-    /// The number of its numbers that are not finite.
+    /// How many of the part's numbers are not finite.
     pub bad: usize,
 }
 
@@ -97,7 +97,7 @@ impl Refused {
         let damaged = |what: String| Error::Data(format!("{}: not a refused batch: {what}", path.display()));
         let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| damaged(error.to_string()))?;
         let about = header.metadata().as_ref().and_then(|metadata| metadata.get(ABOUT));
-        let about = about.ok_or_else(|| damaged("its header says nothing about it".into()))?;
+        let about = about.ok_or_else(|| damaged("its header does not describe it".into()))?;
         let about = serde_json::from_str(about).map_err(|error| damaged(error.to_string()))?;
         let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(error.to_string()))?;
         let mut parts: Vec<BatchPart> = tensors

@@ -45,7 +45,7 @@ fn settings_text(folder: &Path) -> Result<(PathBuf, String)> {
     Ok((path, text))
 }
 
-/// Makes the error about a run whose settings are not those asked for.
+/// Makes the error about a run whose settings differ from those that the user asked for.
 pub(in crate::run) fn other_settings(folder: &Path, differences: &[[String; 3]]) -> Error {
     let is_free = differences.iter().all(|[key, ..]| FREE.contains(&&**key));
     let [.., asked] =
@@ -54,7 +54,7 @@ pub(in crate::run) fn other_settings(folder: &Path, differences: &[[String; 3]])
     let lines: Vec<String> =
         differences.iter().map(|[key, there, asked]| format!("\n  {key}: {there} / {asked}")).collect();
     Error::Config(format!(
-        "{} exists with other settings (there / asked for):{}\n\
+        "{} exists with different settings (there / requested):{}\n\
          give the same settings to resume it, or another folder",
         folder.display(),
         lines.concat()

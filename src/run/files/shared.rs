@@ -73,7 +73,7 @@ fn parsed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     let place = path.display();
     if storage::check_seal(bytes) != Some(true) {
         return Err(Error::Data(format!(
-            "{place}: it was changed or damaged: its SHA-256 is not the one in it"
+            "{place}: it was changed or damaged: its SHA-256 is not the one that it contains"
         )));
     }
     serde_json::from_slice(bytes).map_err(|error| Error::Data(format!("{place}: {error}")))

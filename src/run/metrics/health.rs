@@ -20,7 +20,7 @@ pub struct Health {
     pub fresh: Option<Quality>,
     /// How well the network predicts the window that it was trained on.
     pub seen: Quality,
-    /// How well it predicts positions that are never trained on, if there are any.
+    /// How well the network predicts positions that are never trained on, if there are any.
     pub held_out: Option<Quality>,
     /// The mean divergence of the search's policy from the network's in the new games; absent if `fresh` is.
     pub surprise: Option<f64>,

@@ -196,7 +196,7 @@ impl History {
         self.times.evaluation += line.seconds;
         self.cpu_times.evaluation += self.cpu(line.cpu_seconds);
         let Scored { elo, elo_low: low, elo_high: high, .. } = line.result;
-        // a clean sweep has only the bound on its side
+        // if one side won all games, there is only one bound
         if let Some(elo) = elo.or(low).or(high)
             && (self.evaluations.contains_key(&line.opponent) || self.evaluations.len() < OPPONENTS)
         {
@@ -277,8 +277,8 @@ impl Reader {
         Reader { tail: Tail::new(path, LONGEST_LINE), history: History::default() }
     }
 
-    /// Reads about `most` more bytes at most, and returns whether it reached the end. If the file was replaced or
-    /// changed, it starts over.
+    /// Reads at most about `most` more bytes, and returns whether it reached the end of the file. If the file was
+    /// replaced or changed, the reader starts over.
     ///
     /// # Errors
     /// If the file cannot be read.

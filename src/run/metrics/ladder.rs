@@ -5,7 +5,8 @@
 //! All games of the run so far, including those of the evaluation, are rated together. A generation's rating therefore
 //! depends on many more games than its own, and is the same wherever it is shown. Openings that decide a game limit
 //! every score; their share is part of the fit ([`Ratings::fit_openings`]). If a generation's games against another one
-//! contradict the ratings, it plays more of them. The games are lines of the metrics; training does not depend on them.
+//! contradict the ratings, the two play more games. The games are lines of the metrics; training does not depend on
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,8 @@ const OPPONENT: usize = 0;
 pub struct Rating {
     /// The generation.
     pub generation: usize,
-    /// How much stronger it is than the generation of half its age, and than the first one that it is rated with.
+    /// How much stronger it is than the generation of half its age, and than the first generation with which it is
+    /// rated.
     pub above_earlier: Vec<(usize, Difference)>,
     /// How much stronger it is than the opponent of the evaluation.
     pub above_opponent: Option<(String, Difference)>,
@@ -53,9 +55,9 @@ pub(in crate::run) struct Games {
     lines: usize,
     /// The number of ladder games so far.
     played: usize,
-    /// The seconds that they took.
+    /// The seconds that these games took.
     seconds: f64,
-    /// The CPU seconds that they took.
+    /// The CPU seconds that these games took.
     cpu_seconds: f64,
     /// Whether a line lacks its CPU seconds.
     lacks_cpu: bool,
@@ -89,7 +91,7 @@ impl Games {
         let (rated, newest) = (self.rated, self.newest);
         let rated_together = Pool::first(rated)..=rated;
         let is_needed = |number: usize| rated_together.contains(&number) || number >= Pool::first(newest);
-        // rarely, because this goes through all lines
+        // this is done rarely, because it goes through all lines
         let is_full = |length: usize| length > 4 * POOL;
         if is_full(self.ladder.len()) {
             self.ladder.retain(|number, _| is_needed(*number));
@@ -228,7 +230,7 @@ impl Pool {
             let direct = Ratings::fit(2, &games).difference(0, 1);
             let by_all = ratings.difference(own, place);
             direct.zip(by_all).is_some_and(|(direct, by_all)| {
-                // these games are among all games, so their variance contains the other
+                // all games include these games, so the variance of the direct difference contains that of the other
                 let error = (direct.error.powi(2) - by_all.error.powi(2)).max(0.0).sqrt();
                 (direct.elo - by_all.elo).abs() > CONTRADICTION * error.max(direct.error / 2.0)
             })
@@ -259,7 +261,7 @@ pub struct RatedGeneration {
     pub elo: f64,
     /// The lower 95% bound; `None` if the games give none.
     pub low: Option<f64>,
-    /// The upper 95% bound, likewise.
+    /// The upper 95% bound; `None` if the games give none.
     pub high: Option<f64>,
 }
 
@@ -267,7 +269,8 @@ pub struct RatedGeneration {
 mod tests {
     use super::*;
 
-    /// Makes the line with a generation's games, each given as opponent, pairs, and whether they are the final games.
+    /// Makes the line with a generation's games. Each match is given as the opponent, the pairs, and whether its games
+    /// are the final ones.
     fn line(number: usize, matches: &[(usize, [usize; 5], bool)]) -> LadderLine {
         let met = matches.iter().map(|&(generation, pairs, is_final)| {
             let draws = 2 * pairs.iter().sum::<usize>();
@@ -307,7 +310,7 @@ mod tests {
         assert!(all.games > newest.games, "all games are counted");
     }
 
-    /// A run that started with the weights of another one has a generation 0, which no generation plays.
+    /// A run that started with the weights of another run has a generation 0, against which no generation plays.
     #[test]
     fn generation_0_is_not_rated() {
         let zero = games([line(0, &[])]);
@@ -332,7 +335,7 @@ mod tests {
         assert!(rated.len() == 2 && rated[1].elo.abs() < 1.0, "{rated:?}");
     }
 
-    /// The games of the last generation against the first count for its rating, as far as they differ.
+    /// The games of the last generation against the first count toward its rating to the extent that they differ.
     #[test]
     fn the_final_games_count() {
         let rated = |finals: Option<f64>| {

@@ -16,7 +16,7 @@ use crate::config::limits::MAX_GENERATIONS;
 
 /// The file of metrics in the run's folder.
 pub const METRICS: &str = "metrics.jsonl";
-/// The longest line that is read, in bytes; lines have a few thousand.
+/// The longest line that is read, in bytes; a usual line has a few thousand bytes.
 pub(in crate::run) const LONGEST_LINE: usize = 1 << 18;
 /// The largest possible count in a line, small enough that sums of many counts do not overflow.
 const LARGEST_COUNT: usize = if usize::BITS > 40 { 1 << 40 } else { 1 << 24 };
@@ -25,7 +25,7 @@ const MOST_MATCHES: usize = 64;
 /// The longest possible time, in seconds.
 const LONGEST_TIME: f64 = 1e12;
 
-/// A line. The results of matches are a [`MatchResult`] where it is written, and a [`Scored`] where it is read.
+/// A line. The result of a match is a [`MatchResult`] when the line is written, and a [`Scored`] when it is read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Line<R> {
@@ -93,7 +93,7 @@ pub struct TrainLine {
     pub value_loss: Option<f64>,
     /// The time that the steps of the generation took so far.
     pub seconds: f64,
-    /// Their CPU seconds.
+    /// The CPU seconds of these steps.
     pub cpu_seconds: Option<f64>,
     /// The mean losses of auxiliary heads, with the key `NAME_loss`; written, but not read.
     #[serde(flatten, skip_deserializing)]
@@ -120,7 +120,7 @@ pub struct HealthLine {
 pub struct EvaluationLine<R> {
     /// The generation.
     pub generation: usize,
-    /// The generation whose network played. In some runs by versions with a gate it is an earlier one.
+    /// The generation whose network played. In some runs by versions with a gate, this is an earlier generation.
     #[serde(default)]
     pub player: usize,
     /// The opponent.
@@ -130,10 +130,10 @@ pub struct EvaluationLine<R> {
     pub simulations: usize,
     /// The result of the games.
     pub result: R,
-    /// The time that they took.
+    /// The time that the games took.
     #[serde(default)]
     pub seconds: f64,
-    /// Their CPU seconds.
+    /// The CPU seconds of the games.
     #[serde(default)]
     pub cpu_seconds: Option<f64>,
 }
@@ -148,9 +148,9 @@ pub struct LadderLine {
     pub simulations: usize,
     /// The games, one entry for each opponent.
     pub matches: Vec<Against>,
-    /// The time that they took.
+    /// The time that the games took.
     pub seconds: f64,
-    /// Their CPU seconds.
+    /// The CPU seconds of the games.
     pub cpu_seconds: Option<f64>,
 }
 
@@ -236,7 +236,7 @@ impl Played {
 }
 
 impl EvaluationLine<MatchResult> {
-    /// Returns the line as [`Line::read`] gives it back: only numbers that are finite are written.
+    /// Returns the line as [`Line::read`] would return it after writing, which omits numbers that are not finite.
     pub(in crate::run) fn scored(&self) -> EvaluationLine<Scored> {
         let MatchResult { draws, pairs, effective_games, elo, elo_low, elo_high, .. } = self.result;
         let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
@@ -300,7 +300,7 @@ impl Line<Scored> {
         if line.is_possible() { Ok(Some(line)) } else { Err("it has numbers that no run writes".into()) }
     }
 
-    /// Returns its generation.
+    /// Returns the line's generation.
     pub fn generation(&self) -> usize {
         match self {
             Line::Selfplay(line) => line.generation,
@@ -311,7 +311,7 @@ impl Line<Scored> {
         }
     }
 
-    /// Returns whether its counts and times are small enough that sums of them cannot overflow.
+    /// Returns whether the line's counts and times are small enough that sums of them cannot overflow.
     fn is_possible(&self) -> bool {
         let counts = |counts: &[usize]| counts.iter().all(|count| *count <= LARGEST_COUNT);
         let time = |seconds: f64| (0.0..=LONGEST_TIME).contains(&seconds);

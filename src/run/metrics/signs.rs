@@ -58,8 +58,8 @@ const HALF: f64 = 0.5;
 /// The number of newest generations that are kept: a sign looks at three, for this generation and the one before.
 const NEWEST: usize = 4;
 
-/// The generations that signs need, in bounded memory: the newest and, of the older ones, the first that others can be
-/// compared with and the one with the best values.
+/// The generations that signs need, in bounded memory: the newest and, of the older ones, the first with which others
+/// can be compared and the one with the best values.
 #[derive(Clone, Debug, Default)]
 pub(in crate::run) struct Learning {
     first: Option<Health>,
@@ -113,7 +113,7 @@ pub(in crate::run) fn badly_fed(bulk: &Bulk) -> Option<String> {
     if fill < HALF {
         return Some(format!(
             "the batches of self-play were {:.0} % full on average ({} of {} positions), so the GPU mostly computes \
-             nothing: more selfplay.games fill them",
+             nothing: more selfplay.games would fill the batches",
             100.0 * fill,
             bulk.positions / bulk.batches,
             bulk.wanted
@@ -121,8 +121,8 @@ pub(in crate::run) fn badly_fed(bulk: &Bulk) -> Option<String> {
     }
     (bulk.idle() > HALF).then(|| {
         format!(
-            "the GPU was idle for {:.0} % of self-play: it waits for the cores that search; a larger network costs \
-             little time, and more threads, if there are cores for them, save some",
+            "the GPU was idle for {:.0} % of self-play: it waits for the CPU cores that search; a larger network would \
+             cost little time, and more threads would save time if there are cores for them",
             100.0 * bulk.idle()
         )
     })
@@ -146,8 +146,8 @@ fn value_is_no_use(series: &[Health]) -> Option<String> {
     let (_, fresh) = lasting(series, |_, fresh| fresh.value_loss > WORSE * fresh.value_constant)?;
     Some(format!(
         "in new games the network's values are worse than always answering the mean result (value loss {:.3} against \
-         {:.3}): it has not learned who wins; look at train.learning_rate and replay.window and, in a game of your \
-         own, at its outcome and planes (check-game)",
+         {:.3}): it has not learned who wins; check train.learning_rate and replay.window and, if the game is your \
+         own, its outcome and planes (check-game)",
         fresh.value_loss, fresh.value_constant
     ))
 }
@@ -178,13 +178,13 @@ fn learned_by_heart(series: &[Health]) -> Option<String> {
 fn badly_calibrated(series: &[Health]) -> Option<String> {
     let (_, fresh) = lasting(series, |_, fresh| fresh.calibration > OFF)?;
     Some(format!(
-        "in new games the network's values are off by {:.2} points of a game's score on average: the search trusts \
-         what does not come true",
+        "in new games the network's values are off by {:.2} points of a game's score on average: the search relies on \
+         wrong expectations",
         fresh.calibration
     ))
 }
 
-/// Explains a rising value loss. It rises in most good runs, because games between better players are harder to
+/// Explains a rising value loss. The loss rises in most good runs, because games between better players are harder to
 /// predict; the calibration shows whether that is the reason.
 fn value_loss_rises(series: &[Health]) -> Option<String> {
     let [(before, _), (last, fresh)] = last_two(series)?;
@@ -239,8 +239,8 @@ fn one_side_wins(series: &[Health]) -> Option<String> {
     let (who, score) =
         if last.first_score > 0.5 { ("first", last.first_score) } else { ("second", 1.0 - last.first_score) };
     Some(format!(
-        "the {who} player scores {:.1} % in self-play: results teach little; selfplay.random_plies make games more \
-         even, if the rules can be",
+        "the {who} player scores {:.1} % in self-play: such results teach little; selfplay.random_plies make games \
+         more even, if the rules allow even games",
         100.0 * score
     ))
 }
@@ -248,8 +248,8 @@ fn one_side_wins(series: &[Health]) -> Option<String> {
 fn search_is_sure(series: &[Health]) -> Option<String> {
     let (_, fresh) = lasting(series, |_, fresh| fresh.policy_floor < SURE)?;
     Some(format!(
-        "the search gives nearly all visits to one action (entropy {:.3}): little is explored; search.noise_fraction \
-         and selfplay.temperature are the settings for that",
+        "the search gives nearly all visits to one action (entropy {:.3}): it explores little; search.noise_fraction \
+         and selfplay.temperature control exploration",
         fresh.policy_floor
     ))
 }
@@ -257,8 +257,8 @@ fn search_is_sure(series: &[Health]) -> Option<String> {
 fn search_adds_nothing(series: &[Health]) -> Option<String> {
     let (_, fresh) = lasting(series, |_, fresh| fresh.surprise() < NOTHING)?;
     Some(format!(
-        "the search hardly changes the network's policy (divergence {:.4}): its targets teach nothing new; more \
-         search.simulations may",
+        "the search hardly changes the network's policy (divergence {:.4}): its targets teach nothing new; with more \
+         search.simulations, they may",
         fresh.surprise()
     ))
 }
@@ -267,8 +267,8 @@ fn channels_die(series: &[Health]) -> Option<String> {
     let [.., before, last] = series else { return None };
     (before.dead_channels.min(last.dead_channels) > DEAD).then(|| {
         format!(
-            "{:.0} % of the network's channels are dead: weight decay has shrunk them to nothing, and a smaller \
-             network learns what is left; less train.weight_decay keeps them alive",
+            "{:.0} % of the network's channels are dead: weight decay has shrunk them to nothing, so the network that \
+             still learns is smaller; less train.weight_decay keeps channels alive",
             100.0 * last.dead_channels
         )
     })
@@ -374,7 +374,7 @@ mod tests {
     fn nothing_is_said_of_a_healthy_run() {
         assert_eq!(appearing(&series(|_, _| ())), []);
         assert_eq!(new_ones(&[]), Vec::<String>::new());
-        // and nothing about a single bad generation, nor about the first ones
+        // nothing is said about a single bad generation, or about the first ones
         let bad = |generation: usize, health: &mut Health| {
             if [2, 5].contains(&generation) {
                 health.first_score = 1.0;

@@ -1,4 +1,4 @@
-//! Times the parts of a run: by the clock, and in CPU time of the threads that do the work.
+//! Measures how long the parts of a run take, in wall-clock time and in CPU time of the threads that do the work.
 //!
 //! On a machine that does other work, too, only CPU times are comparable. They include the pool's threads and the
 //! thread that waits for them ([`parallel::cpu_time`]), but neither the threads of another pool, where another part of
@@ -18,19 +18,19 @@ pub(in crate::run) struct PartTimer {
 /// The time that a part took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::run) struct Took {
-    /// By the clock.
+    /// The wall-clock time.
     pub(in crate::run) clock: Duration,
-    /// In CPU time, if known.
+    /// The CPU time, if known.
     pub(in crate::run) cpu: Option<Duration>,
 }
 
 impl PartTimer {
-    /// Starts now.
+    /// Starts measuring.
     pub(in crate::run) fn start() -> PartTimer {
         PartTimer { began: Instant::now(), cpu: parallel::cpu_time() }
     }
 
-    /// Returns the time since the start. To get the CPU time of finished work, call it between pieces of work.
+    /// Returns the time since the start. To get the CPU time of finished work, call this between pieces of work.
     pub(in crate::run) fn took(&self) -> Took {
         let cpu = self.cpu.and_then(|before| Some(parallel::cpu_time()?.saturating_sub(before)));
         Took { clock: self.began.elapsed(), cpu }
@@ -38,12 +38,12 @@ impl PartTimer {
 }
 
 impl Took {
-    /// Returns seconds by the clock, rounded to hundredths as in the metrics.
+    /// Returns wall-clock seconds, rounded to hundredths as in the metrics.
     pub(in crate::run) fn seconds(self) -> f64 {
         rounded(self.clock)
     }
 
-    /// Returns CPU seconds, rounded likewise.
+    /// Returns CPU seconds, rounded to hundredths.
     pub(in crate::run) fn cpu_seconds(self) -> Option<f64> {
         self.cpu.map(rounded)
     }
@@ -54,7 +54,7 @@ pub(in crate::run) fn rounded(time: Duration) -> f64 {
     (time.as_secs_f64() * 100.0).round() / 100.0
 }
 
-/// The time that each part of a run took over all sessions, in seconds: by the clock, or in CPU time. Work that was
+/// The time that each part of a run took over all sessions, in seconds of wall-clock time or of CPU time. Work that was
 /// interrupted and repeated counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]

@@ -1,13 +1,13 @@
 //! Copies the metrics to an event file for TensorBoard, next to the metrics themselves.
 //!
 //! Every number in a line of `metrics.jsonl` becomes a scalar `KIND/KEY` with the line's time, at the line's optimizer
-//! step if it has one, otherwise at its generation. After a line with games between generations comes the resulting
-//! rating with its bounds: `rating/above_first` compares with the first generation rated together with this one, and
-//! `rating/above_half_age` with the one of half its age. The file is a function of the metrics: after a crash, missing
-//! events are appended, and a file with other contents is rewritten. No step occurs twice.
+//! step if it has one, otherwise at its generation. A line with games between generations is followed by the resulting
+//! rating with its bounds: `rating/above_first` compares the generation with the first one rated together with it, and
+//! `rating/above_half_age` compares it with the generation of half its age. The file is a function of the metrics:
+//! after a crash, missing events are appended, and a file with other contents is rewritten. No step occurs twice.
 //!
-//! Computing ratings takes longer than everything else. Those already in the file are not computed again, and if
-//! ratings of earlier generations are missing, only some of them are added.
+//! Computing ratings takes longer than everything else. Ratings that are already in the file are not computed again,
+//! and if ratings of earlier generations are missing, only some of them are added.
 //!
 //! Format: TFRecords (<https://www.tensorflow.org/tutorials/load_data/tfrecord>) of `tensorflow.Event` messages.
 
@@ -36,7 +36,7 @@ const LATER_RATINGS: usize = 200;
 const LONGEST_EVENT: usize = 1 << 20;
 /// The number of bytes before the message of a record.
 const HEAD: usize = 12;
-/// The number of bytes after it.
+/// The number of bytes after the message of a record.
 const SUM: usize = 4;
 /// The prefix of the tags of ratings.
 const RATING: &str = "rating/";
@@ -105,7 +105,7 @@ impl Events {
             }
         })?;
         if !(is_right? && known.end()?) {
-            // the file has other contents, or more than it should: rewrite it
+            // the file has other contents, or more than it should have: rewrite it
             events = new();
             let path = events.path.clone();
             storage::stream_whole(&path, |file| {
@@ -140,7 +140,7 @@ struct EventRecords {
     games: Games,
     opponent: String,
     is_begun: bool,
-    /// Ratings are computed for one generation in this many.
+    /// The interval between generations whose ratings are computed.
     every: usize,
 }
 
@@ -271,7 +271,7 @@ impl<'a> KnownRatings<'a> {
         Ok(BufWriter::new(file))
     }
 
-    /// Finishes the file. Returns false if it has more than it should.
+    /// Finishes the file. Returns false if the file contains more than it should.
     fn end(mut self) -> Result<bool> {
         if self.peek().is_some() {
             return Ok(false);

@@ -26,7 +26,8 @@ pub(in crate::run) fn copy_until(from: &Path, done: usize, to: &Path) -> Result<
     sift(from, to, &mut |generation, _| generation <= done)
 }
 
-/// Copies the lines in `from` for which `keeps`, called with the generation and the text of each, returns true to `to`.
+/// Copies to `to` the lines in `from` for which `keeps` returns true. `keeps` is called with the generation and the
+/// text of each line.
 fn sift(from: &Path, to: &Path, keeps: &mut dyn FnMut(usize, &[u8]) -> bool) -> Result<usize> {
     let mut damaged = 0;
     storage::stream_whole(to, |file| {
@@ -186,8 +187,8 @@ fn lost(path: &Path, missing: &[String], damaged: usize) -> Option<String> {
         (true, 1) => Some(format!("{place}: 1 damaged line was dropped")),
         (true, _) => Some(format!("{place}: {damaged} damaged lines were dropped")),
         (false, _) => Some(format!(
-            "{place} lacks lines of generations {}: it was deleted, cut or damaged; games and weights do not \
-             depend on it, but what it said about these generations is lost",
+            "{place} lacks lines of generations {}: the file was deleted, truncated, or damaged; games and weights do \
+             not depend on it, but the numbers that it had for these generations are lost",
             missing.join(", ")
         )),
     }

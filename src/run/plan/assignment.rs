@@ -1,8 +1,8 @@
-//! What is played in a generation: the same for the learner and for workers.
+//! Determines what is played in a generation. The learner and the workers get the same answer.
 //!
 //! Input: the settings, the number of the generation, and the network that plays. Output: everything that self-play
-//! needs to play any shard of the generation. Apart from the network, it follows from the settings and from the games
-//! of an earlier generation.
+//! needs to play any shard of the generation. Apart from the network, all of this follows from the settings and from
+//! the games of an earlier generation.
 
 use crate::config::{Bootstrap, Config, RootKind};
 use crate::error::Result;

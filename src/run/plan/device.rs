@@ -9,8 +9,8 @@ use crate::run::files::folder::has_run;
 use crate::run::files::settings::settings_of;
 
 /// Replaces `net.device = "auto"` in `config` by a name: the device of the run in `folder` or, for a new run, a GPU if
-/// there is one. Otherwise it is the CPU, and a sentence says why. A run keeps its device, because its bytes depend on
-/// it.
+/// there is one. Without a GPU, the device is the CPU, and the returned sentence says why. A run keeps its device,
+/// because its bytes depend on it.
 ///
 /// # Errors
 /// If the settings of the run in `folder` cannot be read.

@@ -71,8 +71,8 @@ pub(in crate::run) fn check(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// Returns a sentence for each setting whose bf16 is slower than f32 on this CPU. Some CPUs have the instructions, but
-/// need twice as long with them.
+/// Returns a sentence for each setting that asks for bf16 although f32 is faster on this CPU. Some CPUs have bf16
+/// instructions, but take twice as long with them.
 pub(in crate::run) fn slower_than_f32(game: &AnyGame, config: &Config) -> Vec<String> {
     let plays = config.net.precision == Precision::Bf16
         && config.net.evaluator == EvaluatorKind::Fused
@@ -88,7 +88,8 @@ pub(in crate::run) fn slower_than_f32(game: &AnyGame, config: &Config) -> Vec<St
         .collect()
 }
 
-/// Returns a warning about a setting whose bf16 takes `times` as long as f32; `None` if that is not much longer.
+/// Returns a warning about a setting for which bf16 takes `times` times as long as f32; `None` if that is not much
+/// longer.
 fn warning(setting: &str, times: f64) -> Option<String> {
     (times > SLOW).then(|| {
         format!(

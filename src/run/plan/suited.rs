@@ -19,17 +19,17 @@ const GAMES: u64 = 64;
 const TRIES: usize = 8;
 /// The number of positions that a generation should have.
 const POSITIONS: f64 = 16_000.0;
-/// The mean number of plies above which random games hardly end by themselves: playouts inside a search would be too
-/// expensive, and trained players finish far sooner.
+/// The mean length of random games, in plies, above which they hardly end by themselves. Playouts inside a search would
+/// then be too expensive, and trained players finish far sooner.
 const ENDLESS: f64 = 200.0;
 /// The assumed number of plies of such a game between trained players, as in all variants of Custodial Trap.
 const LEARNED: f64 = 50.0;
-/// The number of actions above which the Gumbel root cannot distinguish the ones that it considers, unless values weigh
-/// as much as in the paper.
+/// The number of actions above which the Gumbel root cannot distinguish the actions that it considers, unless values
+/// weigh as much as in the paper.
 const MANY: f64 = 40.0;
-/// The share of positions that the solver must prove to be used. The share is 0.06 to 0.42 in Connect Four, Phage,
+/// The solver is used if it proves at least this share of positions. The share is 0.06 to 0.42 in Connect Four, Phage,
 /// Caïssa, and Cage up to 8x8; 0.03 in Cage 10x10, 0.02 in Breakthrough, and less in Custodial Trap. In Breakthrough,
-/// a generation takes half as long again with the solver.
+/// a generation takes 1.5 times as long with the solver.
 const PROVEN: f64 = 0.05;
 /// The solver is asked about one in this many positions.
 const ASKED_EACH: usize = 7;
@@ -111,8 +111,8 @@ fn one_ahead(game: &AnyGame, state: &AnyState, legal: &[Action], random: &mut Ra
     action
 }
 
-/// Returns the settings for `rules` that apply where a config does not set them, and the measurements they are derived
-/// from.
+/// Returns the settings for `rules` that apply where a config does not set them, and the measurements from which they
+/// are derived.
 pub fn suited(rules: &Opened) -> (Config, GameNature) {
     let nature = GameNature::of(&rules.game);
     let mut config = Config::new(&*rules.identity.id);
@@ -123,7 +123,7 @@ pub fn suited(rules: &Opened) -> (Config, GameNature) {
 
 /// Derives the settings.
 ///
-/// - `search.simulations`: more if there are more actions; `search.gumbel_scale`: the paper's if there are many.
+/// - `search.simulations`: more if there are more actions; `search.gumbel_scale`: the paper's value if there are many.
 /// - `search.leaf_nodes`, `selfplay.solve_nodes`: 0 if a few nodes hardly ever prove anything.
 /// - `selfplay.games`: enough for about 16,000 positions; somewhat more positions if games are long.
 /// - `selfplay.random_plies`: a fifth of a game, at most 12; `temperature_plies`: two fifths, from 8 to 40.

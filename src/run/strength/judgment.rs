@@ -11,8 +11,8 @@ use crate::run::metrics::lines::Line;
 
 impl Judge<'_> {
     /// Plays the games that a generation lacks: those of its evaluation unless `has_evaluation`, and those of its
-    /// rating unless `has_rating`. Gives each line for the metrics to `keep` as soon as its games are over; `games` are
-    /// the earlier games of the run.
+    /// rating unless `has_rating`. Passes each line for the metrics to `keep` as soon as its games are over. `games`
+    /// are the earlier games of the run.
     pub(in crate::run) fn judge(
         &self,
         checkpoint: &Checkpoint,

@@ -1,7 +1,8 @@
 //! The strength of a generation: its games against the opponent of the evaluation and against earlier generations.
 //!
-//! Input: a checkpoint, and the games of the run before. Output: lines for the metrics. Nothing here trains, and no
-//! weight depends on it, so any process can do it. The ratings themselves are computed in `metrics::ladder`.
+//! Input: a checkpoint, and the earlier games of the run. Output: lines for the metrics. Nothing here trains, and no
+//! weights depend on these games, so any process can play them. The ratings themselves are computed in
+//! `metrics::ladder`.
 
 pub(super) mod judge;
 pub(super) mod evaluate;

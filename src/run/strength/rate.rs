@@ -95,8 +95,8 @@ impl Judge<'_> {
         Ok(there)
     }
 
-    /// Plays rounds of games, each given as some earlier generations and a number of games against them; `before` is
-    /// the number of earlier rounds. The games of the second round are the final ones.
+    /// Plays rounds of games. Each round is given as some earlier generations and the number of games against each;
+    /// `before` is the number of earlier rounds. The games of the second round are the final ones.
     fn play_against(
         &self,
         checkpoint: &Checkpoint,
@@ -138,7 +138,7 @@ impl Judge<'_> {
         let agents: Vec<&Contestant<AnyGame>> = agents.iter().collect();
         let plan = Ladder {
             games,
-            // each generation and round has other openings
+            // each generation and round has different openings
             seed: mix(mix(self.config.seed).wrapping_add(number as u64)).wrapping_add(round),
             opening_plies: settings.opening_plies,
             book: None,

@@ -1,4 +1,4 @@
-//! Training with self-play beside it in one process: a learner and a worker, as if on two machines.
+//! Trains and plays at the same time in one process: a learner and a worker, as if on two machines.
 //!
 //! The worker plays on separate threads, so that neither waits for the other.
 
@@ -14,7 +14,8 @@ use crate::run::files::folder::is_run;
 use crate::run::files::shared::Identity;
 use crate::run::work::worker::{Worker, work};
 
-/// Observes the worker, which ends with the learner. Only its warnings are passed on; the learner reports the progress.
+/// Observes the worker, which ends when the learner ends. Only the worker's warnings are passed on; the learner reports
+/// the progress.
 struct Hushed<'a> {
     observer: &'a dyn Observer,
     is_over: &'a AtomicBool,
@@ -37,7 +38,8 @@ pub(super) fn train(training: &Training) -> Result<Summary> {
     let Training { rules, folder, observer, .. } = *training;
     let threads = rayon::current_num_threads();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| Error::Config(format!("{threads} more threads: {error}")))?;
+    let pool =
+        pool.map_err(|error| Error::Config(format!("cannot start {threads} more threads: {error}")))?;
     let (is_over, has_failed) = (AtomicBool::new(false), AtomicBool::new(false));
     let quiet = &Hushed { observer, is_over: &is_over };
     let learner = &Watched { observer, has_failed: &has_failed };

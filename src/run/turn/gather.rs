@@ -70,8 +70,8 @@ impl Run<'_> {
         }
     }
 
-    /// Takes in the shards that workers have committed since the last call, and puts those aside that cannot be played.
-    /// Returns the number of both.
+    /// Takes in the shards that workers have committed since the last call, and puts aside the shards that cannot be
+    /// played. Returns how many shards these are together.
     pub(super) fn absorb(&self, number: usize, gathered: &mut Gathered) -> Result<usize> {
         let listing = Listing::of(self.folder, number)?;
         let mut new = 0;
@@ -99,7 +99,7 @@ impl Run<'_> {
                             CommitRefusal::Bad(reason) => (reason, false),
                         };
                         self.observer.event(Event::Warning(format!(
-                            "what {worker} played for shard {shard} of generation {number} is not trained on: {reason}"
+                            "the games of {worker} for shard {shard} of generation {number} are not used: {reason}"
                         )));
                         reject(&listing, shard, commit, &Rejection { reason, is_final, worker })?;
                     }
@@ -173,7 +173,7 @@ impl Run<'_> {
     fn is_other(&self, commit: &Commit, number: usize) -> Option<String> {
         let own = Program::current().to_string();
         if commit.program != own {
-            return Some(format!("{} played, and the learner is {own}", commit.program));
+            return Some(format!("they were played by {}, but the learner is {own}", commit.program));
         }
         if let Err(error) = commit.game.expect(&self.rules.identity, "the worker") {
             return Some(error.to_string());
@@ -232,8 +232,8 @@ impl Run<'_> {
         }
     }
 
-    /// Compares the list that would be created with the one that is `there`, because the generation was trained before.
-    /// If both have the same games, commits were lost or damaged since then; otherwise fails.
+    /// Compares the list that would be created with the list that is `there`, because the generation was trained
+    /// before. If both have the same games, only commits were lost or damaged since then. If not, this fails.
     fn reconcile(&self, number: usize, list: &Consumed, there: &Consumed) -> Result<()> {
         // if another learner has taken over, the error names it
         self.held.check()?;
@@ -246,9 +246,9 @@ impl Run<'_> {
             .collect();
         if !others.is_empty() || list.aside != there.aside {
             return Err(Error::Config(format!(
-                "{}: it lists other games than the run has for generation {number} ({}), so nothing is trained: put \
-                 back the list, or the shards, from a copy of the run; if the shards are right, remove the list, and \
-                 it is made again",
+                "{}: it lists different games than the run has for generation {number} ({}), so nothing is trained: \
+                 put back the list, or the shards, from a copy of the run; if the shards are right, remove the list, \
+                 and it is made again",
                 Consumed::path(self.folder, number).display(),
                 if others.is_empty() { "the shards put aside".into() } else { others.join(", ") }
             )));
@@ -261,7 +261,7 @@ impl Run<'_> {
             let path = commit_path(&folder_of(self.folder, number), *shard, *commit);
             let what = match read_commit(&listing, *shard, *commit) {
                 Ok(commit) if commit.file_sha256 == *sha256 => continue,
-                Ok(_) => format!("{}: it is about other games", path.display()),
+                Ok(_) => format!("{}: it is about different games", path.display()),
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
                     format!("{} is missing", path.display())
                 }

@@ -1,4 +1,4 @@
-//! One generation of a run in training: the algorithm.
+//! The algorithm that makes one generation of a run in training.
 
 use super::examine;
 use super::run::Run;

@@ -88,7 +88,7 @@ impl Run<'_> {
         let refused = Refused { generation, step, seed: self.config.seed, reason, rows: batch.rows() };
         let kept = match refused.write(self.folder, batch) {
             Ok(path) => format!("its batch is in {}", path.display()),
-            Err(error) => format!("its batch could not be kept: {error}"),
+            Err(error) => format!("its batch could not be saved: {error}"),
         };
         let what = match refusal {
             Refusal::Batch => {
@@ -102,7 +102,7 @@ impl Run<'_> {
         };
         Error::Data(format!(
             "training step {} of generation {generation} was refused: {refusal}; {kept}, and the newest checkpoint is \
-             as it was; {what}",
+             unchanged; {what}",
             step + 1
         ))
     }

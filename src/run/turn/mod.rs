@@ -1,8 +1,9 @@
 //! Training: self-play, gradient steps, checkpoint, and judgment, generation after generation.
 //!
-//! `generation` is the algorithm, and `play`, `learn`, and `examine` are its steps. `run` is the state that they share,
-//! and each of them is a part of `Run`. `training` opens a run, resumes it, and trains its generations; `modes` says
-//! who plays for it. Nothing here knows how a file looks: that is for `files`, `metrics`, and `work`.
+//! `generation` is the algorithm, and `play`, `learn`, and `examine` are its steps. `run` defines `Run`, the state that
+//! the steps share; each step is implemented on it. `training` opens a run, resumes it, and trains its generations;
+//! `modes` says who plays for it. Nothing here knows the format of a file: that is left to `files`, `metrics`, and
+//! `work`.
 
 mod run;
 mod gathered;

@@ -24,7 +24,7 @@ impl Training<'_> {
     /// otherwise. With `selfplay.ahead`, a worker plays in the same process.
     ///
     /// # Errors
-    /// If settings are out of range or belong to another game than the rules, if the folder cannot be used, and if
+    /// If settings are out of range or belong to a different game than the rules, if the folder cannot be used, or if
     /// playing, training, reading, or writing fails.
     pub fn train(&self) -> Result<Summary> {
         match self.config.selfplay.ahead {
@@ -33,7 +33,8 @@ impl Training<'_> {
         }
     }
 
-    /// Trains as [`Training::train`] does, but on games of [workers](crate::run::work::worker), which also judge.
+    /// Trains as [`Training::train`] does, but on games of [workers](crate::run::work::worker), which also judge the
+    /// generations.
     ///
     /// # Errors
     /// As for [`Training::train`]. [`Error::Config`](crate::error::Error::Config) if another learner is at work, or

@@ -88,7 +88,7 @@ impl Run<'_> {
         if cut_short > 0 {
             self.observer.event(Event::Warning(format!(
                 "{cut_short} of {games} games of generation {number} were cut short after {} actions and count \
-                 as draws: this should not happen, look at their records",
+                 as draws: this should not happen; look at their records",
                 self.rules.game.max_plies()
             )));
         }
@@ -149,7 +149,7 @@ impl Run<'_> {
     }
 }
 
-/// The shards that this process plays itself: those that no worker has committed when their games would begin.
+/// The shards that this process plays itself: those that no worker has committed by the time their games would begin.
 struct Own<'a> {
     run: &'a Run<'a>,
     number: usize,
@@ -181,7 +181,7 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// Returns whether all missing shards were played here.
+    /// Returns whether all missing shards were played by this process.
     fn is_all(&self) -> bool {
         self.left.load(Ordering::Relaxed) == 0
     }

@@ -1,4 +1,4 @@
-//! Checks before a run is resumed that its folder holds everything that it was trained on.
+//! Before a run is resumed, checks that its folder holds everything that it was trained on.
 
 use std::collections::BTreeSet;
 use std::path::Path;

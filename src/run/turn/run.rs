@@ -42,9 +42,9 @@ pub(super) struct Run<'a> {
 /// The role of a process that trains a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It plays, trains, and judges.
+    /// The process plays, trains, and judges.
     Both,
-    /// It trains; [workers](crate::run::work::worker) play and judge.
+    /// The process trains; [workers](crate::run::work::worker) play and judge.
     Learner,
 }
 

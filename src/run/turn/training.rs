@@ -1,4 +1,4 @@
-//! Training of a run: settings and folder are checked, existing files are read, and generation follows generation.
+//! Trains a run: checks its settings and folder, reads existing files, and trains one generation after another.
 //!
 //! Input: rules, settings, and a folder. Output: checkpoints, records, and metrics in the folder, and a [`Summary`].
 
@@ -40,8 +40,8 @@ pub struct Training<'a> {
     pub folder: &'a Path,
     /// Receives its events.
     pub observer: &'a dyn Observer,
-    /// Whether a process that trained the run before is known to be gone. Needed only where the program cannot find
-    /// that out: in an object store.
+    /// Whether a process that trained the run before is known to be gone. This is needed only in an object store, where
+    /// the program cannot find that out.
     pub is_gone: bool,
 }
 
@@ -51,8 +51,8 @@ impl fmt::Debug for Training<'_> {
     }
 }
 
-/// Rejects a game that violates the contract in its first positions. Otherwise the fault would appear only when records
-/// are read, or never, like a symmetry that the game does not have.
+/// Rejects a game that violates the contract in its first positions. Without this check, the fault would appear only
+/// when records are read, or never, as with a symmetry that the game does not have.
 ///
 /// # Errors
 /// [`Error::Illegal`] with the first violated rule.
@@ -193,7 +193,7 @@ fn check_game(identity: &GameIdentity, config: &Config) -> Result<()> {
         }
     };
     Err(Error::Config(format!(
-        "the settings are those of {}, and the rules those of {}: both must be of one game with the same options",
+        "the settings are for {}, but the rules are those of {}: both must be for one game with the same options",
         named(id, options),
         named(&identity.id, &identity.options)
     )))

@@ -81,7 +81,7 @@ impl Run<'_> {
         if !store::is_inherited(name) {
             let place = checkpoint.path.display();
             return Err(Error::Data(format!(
-                "{place}: its manifest lists a file that is not named as a shard is"
+                "{place}: its manifest lists a file whose name is not that of a shard"
             )));
         }
         let read = store::read_samples(&self.folder.join(store::FOLDER).join(name), self.rules, None)?;

@@ -1,4 +1,4 @@
-//! The shards that a worker plays now: claimed one after another, and committed when their games are over.
+//! The shards that a worker plays now. It claims them one after another, and commits each when its games are over.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) struct Job<'a> {
     pub(super) number: usize,
     /// The generation whose network plays.
     pub(super) model: usize,
-    /// Shards, each with the number that its commit gets.
+    /// The shards to play, each with the number that its commit gets.
     pub(super) chosen: Vec<(usize, usize)>,
     /// How long games in flight may continue when the worker must end.
     pub(super) grace: Duration,
@@ -52,15 +52,15 @@ pub(super) struct Claims<'a> {
 }
 
 struct State {
-    /// Shards, each with the number that its commit gets.
+    /// The shards not yet begun, each with the number that its commit gets.
     waiting: VecDeque<(usize, usize)>,
     /// The shards in flight, with the numbers of their commits and the times when they began.
     begun: BTreeMap<usize, (usize, Instant)>,
-    /// The time that the last one took.
+    /// The time that the last finished shard took.
     took: Option<Duration>,
     /// The CPU time of the process at its last commit, if it does nothing else.
     cpu: Option<Duration>,
-    /// The time since which the worker must end.
+    /// The time when the worker learned that it must end.
     ending: Option<Instant>,
 }
 

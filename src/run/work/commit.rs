@@ -44,8 +44,8 @@ pub struct Commit {
     pub worker: Identity,
     /// The seconds that playing took.
     pub seconds: f64,
-    /// The CPU seconds of its process since its previous commit, or since it began to play. Those of all its commits
-    /// add up to its work. `None` if the process trains, too.
+    /// The CPU seconds of the worker's process since its previous commit, or since it began to play. Their sum over all
+    /// its commits is the process's total work. `None` if the process trains, too.
     #[serde(default)]
     pub cpu_seconds: Option<f64>,
     /// The time when it was finished, by the clock of the worker's machine.
@@ -70,8 +70,8 @@ pub struct Circumstances<'a> {
     pub worker: &'a Identity,
 }
 
-/// Writes the games of a shard and commits them under this number. Returns whether they count. If another worker was
-/// first, they do not, and their file is removed.
+/// Writes the games of a shard and commits them under this number. Returns whether the games count. If another worker
+/// was first, they do not count, and their file is removed.
 pub fn commit(
     run: &Path,
     (generation, shard, number): (usize, usize, usize),

@@ -11,7 +11,7 @@ use crate::run::files::shared::{Identity, create, read};
 
 /// The number of failures after which a shard is put aside.
 const FAILURES: usize = 3;
-/// The number of machines on which it must have failed; a single machine may itself be at fault.
+/// The number of machines on which a shard must have failed; a single machine may itself be at fault.
 const MACHINES: usize = 2;
 
 /// The note of a worker that could not play a shard.
@@ -21,7 +21,7 @@ pub struct WorkerFailure {
     pub message: String,
     /// The process that failed.
     pub worker: Identity,
-    /// How often it has failed at this shard, including this time.
+    /// How often this process has failed at this shard, including this time.
     pub times: usize,
 }
 
@@ -38,9 +38,9 @@ impl WorkerFailure {
 pub struct Aside {
     /// The last failure's message.
     pub message: String,
-    /// How often it failed.
+    /// How often the shard failed.
     pub failures: usize,
-    /// The machines on which it failed.
+    /// The machines on which the shard failed.
     pub machines: BTreeSet<String>,
 }
 

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::run::files::shared::{Identity, create, folder_of, read};
 use crate::storage;
 
-/// The name of the file.
+/// The name of a judgment's file.
 const JUDGED: &str = "judged.json";
 
 /// The judgment of a generation.
@@ -27,7 +27,7 @@ impl Judged {
         folder_of(run, generation).join(JUDGED)
     }
 
-    /// Commits the judgment. Returns whether it counts; if another judge was first, it does not.
+    /// Commits the judgment. Returns whether the judgment counts; if another judge was first, it does not.
     pub fn commit(&self, run: &Path, generation: usize) -> Result<bool> {
         storage::create_folder_in(run, &folder_of(run, generation))?;
         Ok(create(&Judged::path(run, generation), self)?.is_none())

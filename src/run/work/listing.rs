@@ -15,11 +15,11 @@ pub struct Offers {
     pub commits: usize,
     /// The number of the newest commit that the learner rejected; 0 if there is none.
     pub rejected: usize,
-    /// The notes of workers that could not play it.
+    /// The notes of workers that could not play the shard.
     pub failed: Vec<PathBuf>,
-    /// Whether it was put aside.
+    /// Whether the shard was put aside.
     pub is_aside: bool,
-    /// The files of games.
+    /// The files with the shard's games.
     pub files: Vec<PathBuf>,
 }
 
@@ -29,7 +29,7 @@ impl Offers {
         (self.commits > self.rejected).then_some(self.commits)
     }
 
-    /// Returns whether a worker should play it.
+    /// Returns whether a worker should play the shard.
     pub fn is_open(&self) -> bool {
         self.committed().is_none() && !self.is_aside
     }
@@ -40,9 +40,9 @@ impl Offers {
 pub struct Listing {
     folder: PathBuf,
     shards: BTreeMap<usize, Offers>,
-    /// Whether a judge has committed its games.
+    /// Whether a judge has committed its games with this generation.
     pub is_judged: bool,
-    /// Whether the learner has created its list.
+    /// Whether the learner has created the list of shards that this generation was trained on.
     pub is_consumed: bool,
     /// Files with other names.
     pub unknown: Vec<PathBuf>,
@@ -58,7 +58,7 @@ enum ShardFileKind {
 }
 
 impl Listing {
-    /// Reads the names; there may be none.
+    /// Reads the names of a generation's files; there may be no files.
     pub fn of(run: &Path, generation: usize) -> Result<Listing> {
         let folder = folder_of(run, generation);
         let mut listing = Listing { folder: folder.clone(), ..Listing::default() };
@@ -93,7 +93,7 @@ impl Listing {
         self.shards.get(&shard).cloned().unwrap_or_default()
     }
 
-    /// Returns all shards about which there are files.
+    /// Returns all shards that have files here.
     pub fn shards(&self) -> impl Iterator<Item = (usize, &Offers)> {
         self.shards.iter().map(|(shard, offers)| (*shard, offers))
     }

@@ -5,13 +5,13 @@
 //! missing shard ([`worker`]), writes it under a name that no other process uses, and then *commits* it (`commit`): it
 //! creates a small file that only the first worker can create. The learner (`turn::gather`) takes in the committed
 //! shards, checks them like everything else that it trains on, and moves them to the run's own shards. Before it
-//! trains, it creates the list of shards that it took (`commit::Consumed`), which is the truth from then on. Nothing
-//! here trains.
+//! trains, it creates the list of shards that it took (`commit::Consumed`), which is authoritative from then on.
+//! Nothing here trains.
 //!
 //! ```text
 //! work/learner-0001.json                                 a process that trains (`files::learner`); the newest counts
 //! work/generation-0003/shard-0007-1-5be1....jsonl.zst    games that a worker played, until the learner has them
-//! work/generation-0003/shard-0007.commit-1.json          the first of them that was committed
+//! work/generation-0003/shard-0007.commit-1.json          names the first of these files that was committed
 //! work/generation-0003/shard-0007.rejected-1.json        the learner rejected it; commit-2 may follow
 //! work/generation-0003/shard-0007.failed-5be1....json    a worker could not play it
 //! work/generation-0003/shard-0007.aside.json             no worker can play it: the run continues without it

@@ -12,8 +12,8 @@ const GROWTH: f64 = 1.25;
 /// The longest pause, as a multiple of the shortest.
 const LONGEST_PAUSES: u32 = 10;
 
-/// Returns the pause that follows `pause` if nothing has happened; the first one follows zero. A thousand processes
-/// that look at everything each second would cost more than they gain.
+/// Returns the pause that follows `pause` if nothing has happened; zero stands for no earlier pause. Pauses grow,
+/// because a thousand processes that look at everything each second would cost more than they gain.
 pub(in crate::run) fn longer(pause: Duration, run: &Path) -> Duration {
     let first = storage::between_looks(run);
     pause.mul_f64(GROWTH).clamp(first, LONGEST_PAUSES * first)

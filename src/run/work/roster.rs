@@ -36,9 +36,9 @@ pub struct Activity {
     pub process: u32,
     /// Shards that it committed.
     pub shards: usize,
-    /// Their games.
+    /// Games of these shards.
     pub games: usize,
-    /// Their positions.
+    /// Positions of these shards.
     pub positions: usize,
     /// Generations that it judged.
     pub judged: usize,
@@ -50,7 +50,7 @@ pub struct Activity {
     pub positions_per_second: Option<f64>,
     /// Seconds since the process last wrote something.
     pub seconds_ago: Option<f64>,
-    /// Whether this is much longer than a shard takes: it waits for work, or is gone.
+    /// Whether the process has been silent for much longer than a shard takes, so that it waits for work or is gone.
     pub is_silent: bool,
     /// The times when its first shard began and when it last wrote something.
     #[serde(skip)]
@@ -60,7 +60,7 @@ pub struct Activity {
     longest: f64,
 }
 
-/// The commits of a run that were read so far. Commits do not change, so each reading reads only new ones.
+/// The commits of a run that were read so far. Commits do not change, so each call reads only the new ones.
 #[derive(Debug, Default)]
 pub struct Roster {
     known: BTreeMap<PathBuf, Commit>,
@@ -78,7 +78,7 @@ impl Roster {
     /// Lists the processes that work on the run in `run`, which must be the same in all calls.
     ///
     /// # Errors
-    /// If the folder cannot be read. Single files that cannot be read are left out.
+    /// If the folder cannot be read. Individual files that cannot be read are left out.
     pub fn read(&mut self, run: &Path) -> Result<Vec<Activity>> {
         let mut reading =
             RosterReading { before: std::mem::take(&mut self.known), ..RosterReading::default() };

@@ -67,8 +67,8 @@ impl Tally {
             if !listing.is_consumed && generation <= done && committed > 0 {
                 let list = Consumed::path(run, generation);
                 tally.problems.push(format!(
-                    "generation {generation} was trained, but its list is missing, which says by what: {}; `petteia \
-                     inspect {} --repair` makes it again",
+                    "generation {generation} was trained, but the list of its shards is missing: {}; `petteia inspect \
+                     {} --repair` makes it again",
                     list.display(),
                     run.display()
                 ));
@@ -118,14 +118,14 @@ impl Tally {
             if *commit > 0 {
                 match read_commit(listing, shard, *commit) {
                     Ok(commit) if commit.file_sha256 == *sha256 => {}
-                    Ok(_) => self.problems.push(format!("{name}: its commit is about other games")),
+                    Ok(_) => self.problems.push(format!("{name}: its commit is about different games")),
                     Err(error) => self.problems.push(error.to_string()),
                 }
             }
             let path = store::shard_path(run, generation, shard);
             if !storage::exists(&path)? {
                 self.missing += 1;
-                self.problems.push(format!("{name}: it was trained on, and is missing"));
+                self.problems.push(format!("{name}: it was trained on, but is missing"));
             } else if storage::sha256_of(&path)? != *sha256 {
                 self.problems.push(format!("{name}: it is not what was trained on"));
             }

@@ -1,9 +1,9 @@
 //! A worker: plays the games that a run still needs, and judges its generations. It keeps no state that matters, so it
 //! can be ended at any time and started anywhere.
 //!
-//! Input: the folder of a run. Output: commits in its `work/`. A worker with a number plays the shards of that number
-//! first. When they are done and no worker has committed anything for a while, it also plays shards that others have
-//! not finished; the first commit counts.
+//! Input: the folder of a run. Output: commits in its `work/`. A worker with a number first plays the shards that
+//! belong to this number. When they are done and no worker has committed anything for a while, it also plays shards
+//! that other workers have not finished; the first commit counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,9 +41,9 @@ use crate::storage;
 
 /// The shortest time without a commit after which a worker also plays shards of others.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// This time as a multiple of the time that the worker's own shards take; the longer of the two counts.
+/// The same time, as a multiple of the time that the worker's own shards take; the longer of the two applies.
 const PATIENCE_IN_SHARDS: f64 = 2.0;
-/// This time for a worker that has never played a shard, because there are more workers than shards.
+/// The same time for a worker that has never played a shard, because there are more workers than shards.
 const PATIENCE_WITHOUT_ANY: Duration = Duration::from_secs(60);
 /// How often a worker tries to play a shard.
 const ATTEMPTS: usize = 2;
@@ -57,11 +57,11 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 pub struct Worker {
     /// The process.
     pub identity: Identity,
-    /// Its number, from 0, and the number of numbered workers. Without one, it begins anywhere.
+    /// The worker's number, from 0, and the number of numbered workers. A worker without a number begins anywhere.
     pub number: Option<(usize, usize)>,
     /// Whether it plays games of self-play.
     pub plays: bool,
-    /// Whether it judges.
+    /// Whether it judges generations.
     pub judges: bool,
     /// How long it may continue with the shards in flight when it must end.
     pub grace: Duration,
@@ -131,7 +131,7 @@ struct Working<'a> {
     rejected: usize,
     /// Whether it plays one shard at a time to find out which one fails.
     is_careful: bool,
-    /// The shards that were open when it last looked, and the time since which they are the same.
+    /// The shards that were open when it last looked, and the time of their last change.
     changed: (BTreeMap<usize, usize>, Instant),
     /// The time that its last shard took.
     of_a_shard: Option<Duration>,
@@ -298,7 +298,7 @@ impl Working<'_> {
         let in_shards = |took: Duration| PATIENCE.max(took.mul_f64(PATIENCE_IN_SHARDS));
         let patience = self.of_a_shard.map_or(PATIENCE_WITHOUT_ANY, in_shards);
         if own.is_empty() && !can.is_empty() && self.changed.1.elapsed() >= patience {
-            // idle workers must not all take the same one
+            // idle workers must not all take the same shard
             own.push(can[first % can.len()]);
         }
         own.truncate(if self.is_careful { 1 } else { own.len() });
@@ -409,7 +409,7 @@ impl Working<'_> {
         if arena.games + arena.ladder_games + arena.final_games == 0 {
             return Ok(unjudged);
         }
-        // they may be judged in any order: a judge may be gone
+        // generations may be judged in any order, because a judge may be gone
         for number in (1..=seen.done).filter(|number| is_meant(*number)) {
             if self.judged.contains(&number) {
                 continue;
@@ -421,7 +421,7 @@ impl Working<'_> {
             }
         }
         if !unjudged.is_empty() {
-            // generations that one process trained and judged alone are known only from the metrics
+            // if one process trained and judged a generation alone, only the metrics show that it is judged
             let games = History::of(self.folder)?.games;
             let is_known = |number: &usize| games.has_evaluated(*number) || games.has_rated(*number);
             self.judged.extend(unjudged.iter().copied().filter(is_known));
@@ -430,8 +430,8 @@ impl Working<'_> {
         Ok(unjudged)
     }
 
-    /// Judges a generation that no worker has judged. With `first`, it must be one that this worker judges before it
-    /// plays. Returns whether it judged one.
+    /// Judges a generation that no worker has judged. With `first`, only a generation that this worker judges before it
+    /// plays. Returns whether a generation was judged.
     fn judge(&mut self, seen: &SeenRun, first: bool) -> Result<bool> {
         if !self.worker.judges || seen.done == 0 {
             return Ok(false);

@@ -246,7 +246,7 @@ impl Object {
         GROWING.lock().expect("no panic while appending").get(&self.path).map(|entry| entry.bytes.clone())
     }
 
-    /// Returns the objects and folders directly below it, sorted.
+    /// Returns the objects and folders directly below this path, sorted.
     pub fn list(&self) -> Result<Vec<PathBuf>> {
         let answer = self.wait(|| {
             let (store, key) = self.parts();
@@ -259,7 +259,7 @@ impl Object {
         Ok(paths)
     }
 
-    /// Returns all objects below it, with their lengths.
+    /// Returns all objects below this path, with their lengths.
     pub fn files_below(&self) -> Result<Vec<(PathBuf, u64)>> {
         let objects: Vec<ObjectMeta> = self.wait(|| {
             let (store, key) = self.parts();
@@ -274,7 +274,7 @@ impl Object {
         Ok(files)
     }
 
-    /// Returns the folders directly below it that have an object of this name.
+    /// Returns the folders directly below this path that have an object of this name.
     pub fn folders_with(&self, name: &str) -> Result<Vec<PathBuf>> {
         let files = self.files_below()?.into_iter().map(|(path, _)| path);
         let folders = files.filter(|path| path.file_name().is_some_and(|file| file == name));
@@ -313,7 +313,7 @@ impl Object {
         }
     }
 
-    /// Returns whether anything is below it.
+    /// Returns whether anything is below this path.
     pub fn is_folder(&self) -> Result<bool> {
         let first = self.wait(|| {
             let (store, key) = self.parts();
@@ -322,7 +322,7 @@ impl Object {
         Ok(first.is_some())
     }
 
-    /// Removes an object, if it is there.
+    /// Removes an object, if it exists.
     pub fn remove(&self) -> Result<()> {
         GROWING.lock().expect("no panic while appending").remove(&self.path);
         let delete = || {

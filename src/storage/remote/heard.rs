@@ -1,7 +1,8 @@
-//! What a store says while a request is in progress. The crate `object_store` retries silently and puts the store's
-//! XML into its errors, so its HTTP client is one that listens.
+//! Listens to what a store says while a request is in progress. The crate `object_store` retries silently and puts the
+//! store's XML into its errors, so it is given an HTTP client that listens.
 //!
-//! Input: the HTTP requests and answers of a task. Output: whether the store is silent, and its trouble in one line.
+//! Input: the HTTP requests and answers of a task. Output: whether the store is silent, and a description of its
+//! trouble in one line.
 
 use std::error::Error;
 use std::fmt;
@@ -25,7 +26,8 @@ tokio::task_local! {
 
 /// The addresses where machines in a cloud get their credentials.
 const METADATA: [&str; 3] = ["169.254.169.254", "169.254.170.2", "metadata.google.internal"];
-/// What stores report about names and credentials that no later attempt can fix, besides the statuses 401 and 403.
+/// Besides the statuses 401 and 403, the codes with which stores report problems with names and credentials that no
+/// later attempt can fix.
 const FINAL: [&str; 8] = [
     "NoSuchBucket",
     "ContainerNotFound",
@@ -149,8 +151,8 @@ impl Heard {
         self.lock().trouble.clone()
     }
 
-    /// Returns whether to retry a request whose answer was an error. If there was no trouble, the answer had no
-    /// meaning, and the number of attempts is limited.
+    /// Returns whether to retry a request whose answer was an error. If no trouble was heard, the answer made no sense,
+    /// and the number of attempts is limited.
     pub fn may_try_again(&self, are_attempts_left: bool) -> bool {
         let mut state = self.lock();
         // the answer has ended

@@ -15,7 +15,7 @@ pub(super) const FIRST_WORD: Duration = Duration::from_secs(5);
 /// How long until the program is notified again.
 #[cfg(feature = "cloud")]
 pub(super) const NEXT_WORD: Duration = Duration::from_secs(60);
-/// How long to wait for the first answer of a store, and for any other.
+/// How long to wait for the first answer of a store, and for any other answer.
 #[cfg(feature = "cloud")]
 const FIRST_ANSWER: Duration = Duration::from_secs(30);
 #[cfg(feature = "cloud")]
@@ -49,7 +49,7 @@ pub fn listen(ears: Ears) {
     let _ = EARS.set(ears);
 }
 
-/// Makes this process outlast servers: it waits for a store's first answer as long as for any other.
+/// Makes this process outlast restarts of servers: it waits for a store's first answer as long as for any other answer.
 pub fn be_patient() {
     IS_PATIENT.store(true, Ordering::Relaxed);
 }

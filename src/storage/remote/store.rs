@@ -1,7 +1,7 @@
-//! A bucket of a store, opened through the crate `object_store`, and waiting for its requests.
+//! Opens a bucket of a store through the crate `object_store`, and waits for the answers to requests.
 //!
-//! Input: a request that may be repeated. Output: its answer. While there is none, [`silence`] notifies the program;
-//! if there will be none, the output is an error in one line that says what the user can do.
+//! Input: a request that may be repeated. Output: its answer. While there is no answer, [`silence`] notifies the
+//! program; if there will be none, the output is an error in one line that says what the user can do.
 
 use std::future::Future;
 use std::io::{Error as IoError, ErrorKind};
@@ -22,11 +22,11 @@ use super::heard::{HEARD, Heard, Listening, Trouble};
 use super::silence::{self, Silence};
 use crate::error::{Error, Result};
 
-/// The number of attempts at a request whose answers have no meaning.
+/// The number of attempts at a request whose answers make no sense.
 const ATTEMPTS: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// The time between checks whether a request still has a chance.
+/// The time between checks of whether a request can still succeed.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {

@@ -1,4 +1,4 @@
-//! Lines of actions: how a piece moves, on what conditions, and what it does.
+//! Reads lines of actions: how a piece moves, under which conditions, and with which effects.
 
 use super::Parser;
 use crate::error::did_you_mean;
@@ -56,11 +56,11 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// What moves or is placed.
+    /// Reads what moves or is placed.
     fn subject(&mut self, way: WayWord, words: &mut Statement, action: &mut ActionLine) -> Parsed<()> {
         let state = self.text.state_names().position(|state| state == words.peek());
         if let Some(state) = state.filter(|_| way == WayWord::Place) {
-            // a state is put on a square like a piece, but belongs to nobody
+            // a state is placed on a square as a piece is, but belongs to nobody
             words.next();
             action.effects.push(Effect::Mark(state, Set::To));
         } else if !words.takes("piece") {
@@ -89,7 +89,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Where a piece goes.
+    /// Reads the squares that a piece goes to.
     fn target(&mut self, way: &Way, words: &mut Statement) -> Parsed<Set> {
         match way {
             Way::Pass | Way::Swap => Ok(Set::Empty),
@@ -160,18 +160,18 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A condition that does not ask who can act, which is known only after an action.
+    /// Reads a condition that does not test who can act, which is known only after an action.
     fn condition_of_action(&mut self, words: &mut Statement) -> Parsed<Condition> {
         let begin = words.clone();
         let condition = self.condition(words)?;
         if condition.any(|part| matches!(part, Condition::Stuck(_))) {
-            Err(begin.problem("only `end` can ask who is stuck"))
+            Err(begin.problem("only `end` can test who is stuck"))
         } else {
             Ok(condition)
         }
     }
 
-    /// The effect that begins with a word.
+    /// Reads the effect that begins with a word.
     fn effect(&mut self, word: ClauseWord, words: &mut Statement) -> Parsed<Effect> {
         Ok(match word {
             ClauseWord::Remove => Effect::Remove(self.squares(words)?),
@@ -222,7 +222,7 @@ impl Parser<'_> {
         let counter = words.expect_one("a counter", counters)?;
         let kind = self.line_kind.filter(|_| self.text.counters[counter].per_piece);
         if kind.is_none() && self.text.counters[counter].per_piece {
-            return Err(words.problem_before("which piece's? The line must name one"));
+            return Err(words.problem_before("which piece's counter? The line must name a piece"));
         }
         let side = if words.takes("of") {
             words.expect("enemy")?;
@@ -249,7 +249,7 @@ impl Parser<'_> {
 
 fn set_next(action: &mut ActionLine, words: &Statement, next: Next) -> Parsed<()> {
     if action.next != Next::Turn {
-        return Err(words.problem_before("what follows the action was said already"));
+        return Err(words.problem_before("this line already says what follows the action"));
     }
     action.next = next;
     Ok(())

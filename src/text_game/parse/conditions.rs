@@ -1,4 +1,4 @@
-//! Conditions, numbers, and results in a text.
+//! Reads the conditions, numbers, and results in a text.
 
 use super::Parser;
 use crate::text_game::ast::{Compare, Side, Spot};
@@ -8,7 +8,7 @@ use crate::text_game::text::{Condition, CounterOf, Number, Verdict, Verdicts};
 use crate::text_game::words::{ConditionWord, NumberWord, ResultWord, SuffixWord, Vocabulary};
 
 impl Parser<'_> {
-    /// A condition, as in `no enemy or count own = 1`.
+    /// Reads a condition, as in `no enemy or count own = 1`.
     pub(super) fn condition(&mut self, words: &mut Statement) -> Parsed<Condition> {
         let mut condition = self.both(words)?;
         while SuffixWord::of(words.peek()) == Some(SuffixWord::Or) {
@@ -71,7 +71,7 @@ impl Parser<'_> {
         Err(words.expected("a condition (any, no, line, connected, stuck, count, from, to ...)", known))
     }
 
-    /// The condition that begins with a word of the language.
+    /// Reads the condition that begins with a word of the language.
     fn condition_of(&mut self, word: ConditionWord, words: &mut Statement) -> Parsed<Condition> {
         Ok(match word {
             ConditionWord::Any => Condition::Any(self.squares(words)?),
@@ -108,7 +108,7 @@ impl Parser<'_> {
         Ok(Condition::Compared(one, compare, self.number(words)?))
     }
 
-    /// A sum of numbers.
+    /// Reads a sum of numbers.
     fn number(&mut self, words: &mut Statement) -> Parsed<Number> {
         let mut number = self.summand(words)?;
         loop {
@@ -149,7 +149,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A counter, whose name comes next, of a side and a kind.
+    /// Reads the side and the kind of a counter whose name comes next.
     fn counter_of(&mut self, counter: usize, words: &mut Statement) -> Parsed<Number> {
         let name = words.next();
         let mut side = Side::Own;
@@ -170,7 +170,7 @@ impl Parser<'_> {
         Ok(Number::Counter(CounterOf { counter, side, kind }))
     }
 
-    /// Results, as in `win | draw`.
+    /// Reads results, as in `win | draw`.
     pub(super) fn verdicts(&mut self, words: &mut Statement) -> Parsed<Verdicts> {
         let first = self.verdict(words)?;
         let second = if words.takes("|") { self.verdict(words)? } else { first.clone() };

@@ -1,4 +1,4 @@
-//! What a text is about: the board, pieces, states, counters and options, and where things are at the start.
+//! Reads what a text declares: the board, pieces, states, counters, options, and where things are at the start.
 
 use super::Parser;
 use crate::encode::MAX_CELLS;
@@ -52,7 +52,7 @@ impl Parser<'_> {
                     !one.is_empty()
                         && [one, other].iter().all(|part| part.bytes().all(|b| b.is_ascii_digit()))
                 }) {
-                    // 8x8 without spaces
+                    // `8x8` without spaces
                     Some((width, height)) => {
                         let sides = [width, height].map(|side| side.parse().unwrap_or(0));
                         words.next();
@@ -215,7 +215,7 @@ impl Parser<'_> {
         let second = self.constant(words)?[1] & all;
         let taken = self.text.pieces_at_start.iter().flatten().fold(Wide::NONE, |set, more| set | *more);
         if ((first | second) & taken | first & second).any() {
-            return Err(words.problem_before("two pieces begin on one square"));
+            return Err(words.problem_before("two pieces start on the same square"));
         }
         self.text.pieces_at_start[kind][0] |= first;
         self.text.pieces_at_start[kind][1] |= second;

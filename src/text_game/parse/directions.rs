@@ -1,4 +1,4 @@
-//! Directions and leaps in a text.
+//! Reads the directions and leaps in a text.
 
 use super::Parser;
 use crate::text_game::geometry::Tiling;
@@ -11,7 +11,7 @@ impl Parser<'_> {
         self.text.board.directions()
     }
 
-    /// `north of`, if that comes next.
+    /// Reads directions with `of`, as in `north of`, if they come next.
     pub(super) fn directions_of(&mut self, words: &mut Statement) -> Parsed<Option<Directions>> {
         let mut ahead = words.clone();
         let directions = self.directions(&mut ahead)?;
@@ -22,13 +22,13 @@ impl Parser<'_> {
         Ok(Some(directions))
     }
 
-    /// The directions that come next, or all if none comes.
+    /// Reads the directions that come next, or returns all directions if none come next.
     pub(super) fn directions_or_all(&mut self, words: &mut Statement) -> Parsed<Directions> {
         let directions = self.directions(words)?;
         Ok(if directions.is_empty() { self.every_direction() } else { directions })
     }
 
-    /// At least one direction.
+    /// Reads at least one direction.
     pub(super) fn some_directions(&mut self, words: &mut Statement) -> Parsed<Directions> {
         let directions = self.directions(words)?;
         if directions.is_empty() {
@@ -39,7 +39,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The directions that come next, in their order; none if no word of a direction comes.
+    /// Reads the directions that come next, in their order, or returns none if the next word is not a direction.
     pub(super) fn directions(&mut self, words: &mut Statement) -> Parsed<Directions> {
         let mut found: Directions = Vec::new();
         loop {
@@ -71,7 +71,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Leaps, as in `1 2`: one square along an axis and two along the other, in every direction.
+    /// Reads leaps, as in `1 2`: one square along an axis and two along the other, in every direction.
     pub(super) fn leaps(&mut self, words: &mut Statement) -> Parsed<Vec<(i32, i32)>> {
         let mut steps: Vec<(i32, i32)> = Vec::new();
         while steps.is_empty() || self.is_whole(words.peek()) {

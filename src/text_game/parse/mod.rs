@@ -1,4 +1,4 @@
-//! From words to a tree: one statement at a time, each name known from the statements before it.
+//! Parses words into trees, one statement at a time. A statement can use only names from the statements before it.
 
 mod actions;
 mod conditions;
@@ -22,15 +22,15 @@ pub struct Parser<'a> {
     text: Text,
     /// All names so far, for proposals.
     names: Vec<String>,
-    /// The piece of the line that is read.
+    /// The piece of the line that is being read.
     line_kind: Option<usize>,
-    /// Whether a named set is read, for which no piece is on its way.
+    /// Whether a named set is being read, in which no piece is moving.
     in_named_set: bool,
     depth: usize,
-    /// The joined parts of the statement so far.
+    /// The number of joined parts of the statement so far.
     links: usize,
     settings: &'a Settings,
-    /// Where a line of actions belongs.
+    /// The phase that the next line of actions belongs to.
     phase: usize,
     group: usize,
     seen: Vec<StatementWord>,
@@ -115,7 +115,7 @@ impl<'a> Parser<'a> {
         self.seen.contains(&word)
     }
 
-    /// Every text has these lines.
+    /// Checks that the text has the lines that every text needs.
     fn is_complete(&self) -> Result<(), String> {
         for (word, name, example) in [
             (StatementWord::Game, "game", "game My Game by Me"),
@@ -132,7 +132,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A text says what happens to a player who cannot act, unless all can.
+    /// Checks that the text says what happens to a player who cannot act, unless players can always act.
     fn knows_stuck(&self) -> Result<(), String> {
         let text = &self.text;
         let can_pass = (0..text.phases.len()).all(|phase| text.can_always_pass(phase));
@@ -140,7 +140,7 @@ impl<'a> Parser<'a> {
         if text.stuck.is_some() || can_pass || text.ends.iter().any(is_stuck) {
             Ok(())
         } else {
-            Err("a line is missing that says what happens to a player without an action: `stuck: loss`, `stuck: draw`, \
+            Err("no line says what happens to a player without an action: add `stuck: loss`, `stuck: draw`, \
                  or an action `otherwise pass`"
                 .into())
         }
@@ -152,7 +152,7 @@ impl<'a> Parser<'a> {
             return Err(words.expected("the beginning of a line", StatementWord::words()));
         };
         if can_occur_once(word) && self.has(word) {
-            return Err(words.problem(format!("there is a line `{name}` already")));
+            return Err(words.problem(format!("there is already a line `{name}`")));
         }
         if needs_board(word) && !self.has(StatementWord::Board) {
             return Err(words.problem(format!("the line `board ...` must come before `{name}`")));
@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
         let begin = words.clone();
         words.next();
         match word {
-            // these take everything up to the end of the line as it is written
+            // these statements take the rest of the line unchanged
             StatementWord::Game => return self.game(&begin),
             StatementWord::Players => return self.players(&begin),
             StatementWord::About => {
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         let nature = second.iter().fold(first.nature(), |nature, set| nature | set.nature());
         if nature.of_action || nature.ahead {
             return Err(words.problem_before(
-                "a set cannot speak of `from`, `to`, `over`, `custodial` or `up to`, which only an action has",
+                "a set cannot mention `from`, `to`, `over`, `custodial` or `up to`, which only an action has",
             ));
         }
         if self.text.sets.len() >= MOST_KEPT {
@@ -265,7 +265,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A number and results, as in `50: draw`.
+    /// Reads a number and results, as in `50: draw`.
     fn counted(
         &mut self,
         words: &mut Statement,
@@ -276,7 +276,8 @@ impl<'a> Parser<'a> {
         Ok((count, self.verdicts(words)?))
     }
 
-    /// Squares that are the same in every position; those of the first player and of the second.
+    /// Reads squares that are the same in every position, and returns those of the first player and those of the
+    /// second.
     fn constant(&mut self, words: &mut Statement) -> Parsed<[Wide; 2]> {
         let begin = words.clone();
         let squares = self.squares(words)?;
@@ -285,11 +286,11 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// A new name.
+    /// Reads a new name.
     fn name(&mut self, words: &mut Statement) -> Parsed<String> {
         let name = self.plain_name(words)?;
         if self.names.contains(&name) {
-            return Err(words.problem_before(format!("`{name}` has a meaning already")));
+            return Err(words.problem_before(format!("`{name}` already has a meaning")));
         }
         Ok(name)
     }
@@ -315,18 +316,18 @@ impl<'a> Parser<'a> {
         Ok(word.into())
     }
 
-    /// Whether a word is a number or an option.
+    /// Returns whether a word is a number or an option.
     fn is_whole(&self, word: &str) -> bool {
         (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()))
             || self.text.option(word).is_some()
     }
 
-    /// Whether a number begins with this name.
+    /// Returns whether a number can begin with this name.
     fn is_number(&self, word: &str) -> bool {
         self.text.counters.iter().any(|counter| counter.name == word) || self.text.option(word).is_some()
     }
 
-    /// A whole number or an option.
+    /// Reads a whole number or an option.
     fn whole(&mut self, words: &mut Statement, permitted: RangeInclusive<usize>) -> Parsed<usize> {
         let (least, most) = (permitted.start(), permitted.end());
         let what = format!("a whole number from {least} to {most}");
@@ -341,7 +342,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Whether a text can have only one line that begins with this word.
+/// Returns whether a text can have only one line that begins with this word.
 fn can_occur_once(word: StatementWord) -> bool {
     use StatementWord::*;
     matches!(word, Game | Board | Players | Stuck | Repetition | Quiet | Limit)
@@ -352,19 +353,19 @@ fn needs_board(word: StatementWord) -> bool {
     matches!(word, Hole | Start | Set | Action | Otherwise | End | Stuck | Repetition | Quiet | Limit)
 }
 
-/// Whether a line that begins with this word mentions squares, so that the board cannot change after it.
+/// Returns whether a line that begins with this word mentions squares, so the board cannot change after it.
 fn mentions_squares(word: StatementWord) -> bool {
     use StatementWord::*;
     matches!(word, Start | Set | Action | Otherwise | End)
 }
 
-/// Whether a line that begins with this word belongs to the rules as they are shown.
+/// Returns whether a line that begins with this word belongs to the rules that are shown to readers.
 fn is_rule(word: StatementWord) -> bool {
     use StatementWord::*;
     !matches!(word, Game | About | Option | Players)
 }
 
-/// The words of a statement up to its colon.
+/// Returns the words of a statement up to its colon.
 fn until_colon(mut words: Statement) -> String {
     let mut text: Vec<&str> = Vec::new();
     while !["", ":"].contains(&words.peek()) {
@@ -373,7 +374,7 @@ fn until_colon(mut words: Statement) -> String {
     text.join(" ").replace("( ", "(").replace(" )", ")")
 }
 
-/// Squares that do not depend on the position, if these do not.
+/// Returns the squares of a set if they do not depend on the position.
 fn fixed(set: &Set, text: &Text) -> Option<[Wide; 2]> {
     let both = |both: &[Set; 2], join: fn(Wide, Wide) -> Wide| {
         let (one, other) = (fixed(&both[0], text)?, fixed(&both[1], text)?);

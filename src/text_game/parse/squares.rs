@@ -15,7 +15,7 @@ fn fixed(squares: Wide) -> Set {
 }
 
 impl Parser<'_> {
-    /// Squares, as in `empty and not next to own`.
+    /// Reads squares, as in `empty and not next to own`.
     pub(super) fn squares(&mut self, words: &mut Statement) -> Parsed<Set> {
         let mut squares = self.all_of(words)?;
         while SuffixWord::of(words.peek()) == Some(SuffixWord::Or)
@@ -39,7 +39,7 @@ impl Parser<'_> {
         Ok(squares)
     }
 
-    /// Whether the word `at` places ahead begins a condition, so that `and` before it joins conditions.
+    /// Returns whether the word `at` places ahead begins a condition, in which case `and` before it joins conditions.
     fn begins_condition(&self, words: &Statement, mut at: usize) -> bool {
         while ["(", "not"].contains(&words.peek_at(at)) {
             at += 1;
@@ -55,7 +55,8 @@ impl Parser<'_> {
             || self.is_number(word)
     }
 
-    /// Counts one more part of the statement: a tree is as deep as the chains that it is made of.
+    /// Counts one more joined part of the statement. Parts are limited because a chain of them makes the tree as deep
+    /// as the chain is long.
     pub(super) fn link(&mut self, words: &Statement) -> Parsed<()> {
         self.links += 1;
         if self.links > MOST_LINKS {
@@ -65,7 +66,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One set of squares with what directly belongs to it.
+    /// Reads one set of squares and its suffixes.
     pub(super) fn term(&mut self, words: &mut Statement) -> Parsed<Set> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -113,7 +114,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The squares that begin with a word of the language.
+    /// Reads the squares that begin with a word of the language.
     fn squares_of(&mut self, word: SquaresWord, words: &mut Statement) -> Parsed<Set> {
         Ok(match word {
             SquaresWord::Not => Set::Not(Box::new(self.term(words)?)),
@@ -201,8 +202,8 @@ impl Parser<'_> {
         Ok(Set::Line(Box::new(InRow { of, row, exactly })))
     }
 
-    /// The squares one step away. If own pieces are among these squares, a piece that moves does not count as its own
-    /// neighbor, except in a set with a name, which means the same wherever a piece comes from.
+    /// Returns the squares one step away. If the set contains own pieces, a piece that moves does not count as its own
+    /// neighbor, except in a named set, whose meaning does not depend on where a piece comes from.
     fn neighbors(&self, around: Around<Read>) -> Set {
         fn has_own(set: &Set) -> bool {
             match set {
@@ -216,7 +217,7 @@ impl Parser<'_> {
         if leaves_out_mover { Set::Others(around) } else { Set::Step(around) }
     }
 
-    /// Squares like `a1 b2`, or with a name of the text.
+    /// Reads squares, as in `a1 b2`, or a name that the text has declared.
     fn named_squares(&mut self, words: &mut Statement) -> Parsed<Set> {
         let board = &self.text.board;
         let square = |name: &str| {
@@ -247,7 +248,7 @@ impl Parser<'_> {
         Ok(Set::Leaf(leaf))
     }
 
-    /// A kind of piece, if the next word is one.
+    /// Reads a kind of piece, if the next word is one.
     pub(super) fn kind(&self, words: &mut Statement) -> Option<usize> {
         let kind = self.text.kinds.iter().position(|kind| kind.name == words.peek())?;
         words.next();
@@ -299,7 +300,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The squares from which a step in one of these directions leaves the board.
+    /// Returns the squares from which a step in one of these directions leaves the board.
     fn edge(&self, directions: &[Direction]) -> Set {
         let board = &self.text.board;
         let of = |player: usize| {
@@ -323,7 +324,7 @@ impl Parser<'_> {
         nearest.fold(Wide::NONE, |set, square| set | Wide::of(square))
     }
 
-    /// The squares of the color of a1, or of the other.
+    /// Returns the squares of the color of a1 or, unless `dark`, the squares of the other color.
     fn colored(&self, dark: bool) -> Wide {
         let board = &self.text.board;
         let is_dark = |square: usize| (square % board.width + square / board.width).is_multiple_of(2);

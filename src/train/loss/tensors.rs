@@ -56,8 +56,8 @@ pub fn with_auxiliary(
     (loss, losses)
 }
 
-/// Returns the loss of an auxiliary head: the divergence of its prediction from its target (the cross entropy without
-/// its floor), in which each row is weighted by the sum of its target. Returns `None` if there are no targets.
+/// Returns the loss of an auxiliary head: the divergence of its prediction from its target (the cross entropy minus
+/// the entropy of the target), with each row weighted by the sum of its target. Returns `None` if there are no targets.
 fn auxiliary(kind: HeadKind, logits: Tensor<2>, batch: &Batch, device: &Device) -> Option<Tensor<1>> {
     let (target, logits) = match kind {
         HeadKind::SoftPolicy => {

@@ -110,7 +110,7 @@ impl Scene {
         };
         // intact settings that differ concern the run, and not a file
         let settings = |path: &&Path| {
-            path.ends_with("config.toml") && trained.err.contains("other settings (there / asked for)")
+            path.ends_with("config.toml") && trained.err.contains("different settings (there / requested)")
         };
         let is_named = changed.iter().any(|path| names(path) || folder(path) || settings(path));
         assert!(is_named, "{what}: not named: {trained:?}");

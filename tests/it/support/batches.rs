@@ -1,4 +1,4 @@
-//! Agents by name, including some whose games are played together, as those of networks are.
+//! Agents by name, including agents whose games are played together, like those of networks.
 
 use petteia::arena::contestant::Contestant;
 use petteia::arena::spec::AgentSpec;

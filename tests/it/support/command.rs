@@ -11,10 +11,10 @@ use serde_json::Value;
 /// The program.
 pub const PETTEIA: &str = env!("CARGO_BIN_EXE_petteia");
 
-/// Makes sure that children start with default handling of the signals that end programs, even if these tests run
-/// under nohup or in the background of a shell. A signal that is ignored here would be ignored by them as well, and a
-/// test that sends it would wait in vain; a signal that is caught here is not caught in a child. So ignored signals
-/// are caught here, without any effect.
+/// Makes sure that child processes start with default handling of the signals that end programs, even if these tests
+/// run under nohup or in the background of a shell. A child also ignores the signals that this process ignores, so a
+/// test that sends such a signal would wait in vain. A signal that this process catches has its default handling in a
+/// child. So this process catches the ignored signals, without any effect.
 fn hear_signals() {
     use signal_hook::consts::{SIGINT, SIGTERM};
     const SIGHUP: i32 = 1;
@@ -53,13 +53,13 @@ pub fn run(program: impl AsRef<OsStr>, arguments: &[&str], input: impl AsRef<[u8
     finish(start(program, arguments), input.as_ref())
 }
 
-/// Runs petteia in its own folder, in which nothing of the repository is found.
+/// Runs petteia in its own folder, which has nothing of the repository.
 pub fn elsewhere(folder: &Path, arguments: &[&str], input: &str) -> Output {
     finish(start_in(folder, PETTEIA, arguments), input.as_bytes())
 }
 
 fn finish(mut child: Child, input: &[u8]) -> Output {
-    // the program may end without reading all of it
+    // the program may end before it has read all of the input
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -69,11 +69,11 @@ pub fn petteia(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
     run(PETTEIA, arguments, input)
 }
 
-/// The Python named by `PETTEIA_PYTHON`; without it, prints that the test checks nothing.
+/// The Python that `PETTEIA_PYTHON` names. If the variable is not set, prints that the test checks nothing.
 pub fn python(test: &str) -> Option<PathBuf> {
     let python = std::env::var_os("PETTEIA_PYTHON").filter(|python| !python.is_empty());
     if python.is_none() {
-        // not eprintln!, whose output is not shown when a test passes
+        // the output of eprintln! is not shown when a test passes, so write to standard error directly
         let what =
             "PETTEIA_PYTHON names no Python with scripts/check/requirements.txt (scripts/check.sh makes one)";
         std::io::stderr().write_all(format!("SKIPPED {test}: {what}\n").as_bytes()).unwrap();

@@ -9,8 +9,7 @@ use petteia::game::{About, Action, BoardView, Game, Outcome, Player};
 
 macro_rules! faulty {
     ($($method:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        /// The functions that are wrong; each receives the correct game. All other functions are those of the correct
-        /// game.
+        /// The wrong functions. Each receives the correct game; all other functions are those of the correct game.
         pub struct Wrong<G: Game> {
             $(pub $method: Option<fn(&G, $($type),*) -> $result>,)*
             pub game: PhantomData<G>,
@@ -86,7 +85,7 @@ macro_rules! faulty {
     };
 }
 
-/// A correct game, and what is wrong with this one.
+/// A correct game, and the functions that this game has wrong.
 #[derive(Clone)]
 pub struct Faulty<G: Game> {
     pub game: G,

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::command::{err, petteia};
 
-/// Three generations in less than a second.
+/// Settings for a run of three generations that takes less than a second.
 pub const CONFIG: &str = "\
 config_format = 1
 game.id = 'tic-tac-toe'
@@ -23,7 +23,7 @@ train = { generations = 3, batch = 32, warmup_steps = 10 }
 arena = { opponent = 'random', opening_plies = 2, games = 4, final_games = 4, simulations = 8 }
 ";
 
-/// The entries of metrics that come from a clock.
+/// The keys of metrics whose values come from a clock.
 const CLOCK: [&str; 5] = ["seconds", "cpu_seconds", "window_seconds", "window_cpu_seconds", "time"];
 
 /// A run of [`CONFIG`] that nobody changes.

@@ -16,7 +16,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server whose page has not been asked for, and the first lines that it prints.
+    /// A server whose page has not been requested yet, and the first lines that it prints.
     pub fn begun(sources: &[&str], count: usize) -> (Server, Vec<String>) {
         let mut program = start(PETTEIA, &[&["serve", "--port", "0"], sources].concat());
         let printed = BufReader::new(program.stdout.as_mut().unwrap());
@@ -34,7 +34,7 @@ impl Server {
         server
     }
 
-    /// The status and body of the answer to these bytes; 0 if there is none.
+    /// The status and body of the answer to these bytes; the status is 0 if there is no answer.
     pub fn answer(&self, request: &[u8]) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address).unwrap();
         // the server may answer, and close the connection, before it has read everything

@@ -12,7 +12,7 @@ pub fn random(name: u64) -> Random {
     stream(3, Purpose::Sampling, &[name])
 }
 
-/// Random planes, targets and legal actions.
+/// Random planes, targets, and legal actions.
 pub fn batch(shape: Shape, len: usize, random: &mut Random) -> Batch {
     let mut batch = Batch::empty(len, shape);
     batch.planes.mapv_inplace(|_| random.random());

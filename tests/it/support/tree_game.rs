@@ -1,8 +1,8 @@
 //! A game that is a tree written as text, for testing the search.
 //!
-//! `1(2(+ -) =)`: the first player has two actions. After action 0 the second player has two, a win for the first
-//! player (`+`) or for the second (`-`); action 1 is a draw (`=`). Players need not alternate. `<` leads back to the
-//! start.
+//! `1(2(+ -) =)`: the first player has two actions. After action 0, the second player has two actions: one wins for the
+//! first player (`+`), the other for the second (`-`). Action 1 is a draw (`=`). Players need not alternate. `<` leads
+//! back to the start.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl TreeGame {
         let mut rest = text.bytes().filter(|c| !c.is_ascii_whitespace()).collect::<Vec<_>>();
         rest.reverse();
         parse_node(&mut rest, &mut nodes);
-        assert!(rest.is_empty(), "text behind the tree");
+        assert!(rest.is_empty(), "text after the tree");
         TreeGame { nodes: Arc::new(nodes) }
     }
 

@@ -1,7 +1,7 @@
 //! A game with the maximum number of actions, all of them legal at once, for testing that limit.
 //!
-//! A game has two actions. The first may be any; the second is one of the first 16 or of the last 16. The player who
-//! begins wins if the second action is below the middle. Planes: the number of actions played.
+//! Each game lasts two actions. The first may be any action; the second is one of the first 16 or of the last 16. The
+//! player who begins wins if the second action is below the middle. Planes: the number of actions played.
 
 use petteia::board::Symmetry;
 use petteia::encode::{MAX_ACTIONS, Planes};
@@ -103,7 +103,7 @@ impl Game for Wide {
         let (plane, square) = (action.index() / CELLS, action.index() % CELLS);
         Action((plane * CELLS + symmetry.square(square, HEIGHT, WIDTH)) as u16)
     }
-    // the default implementation would list all actions for each of the many
+    // the default implementation would list all actions for each one of them
     fn try_play(&self, state: &mut State, action: Action) -> Result<()> {
         let index = action.index();
         let legal = match state.0 {
