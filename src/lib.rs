@@ -101,6 +101,8 @@
 // code that only optional parts use is unused if a program leaves these parts out
 #![cfg_attr(not(all(feature = "train", feature = "cli", feature = "web")), allow(dead_code, unused_imports))]
 #![deny(missing_docs)]
+// what only this crate needs is `pub(crate)`, so that `pub` means the interface
+#![warn(unreachable_pub)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
 

@@ -27,7 +27,7 @@ pub(super) struct PairOpening {
 
 impl PairOpening {
     /// Returns the position in which the games begin, which the book has checked.
-    pub fn begin<G: Game>(&self, game: &G) -> G::State {
+    pub(super) fn begin<G: Game>(&self, game: &G) -> G::State {
         match &self.start {
             Some(text) => game.parse_state(text).expect("a position of the book"),
             None => game.initial(),

@@ -21,7 +21,7 @@ use crate::random::{Purpose, stream};
 use crate::search::together::{self, Task};
 
 /// The largest expected score that an action may cost its player if it is to count as costing nothing.
-pub const COST: f32 = 0.03;
+pub(super) const COST: f32 = 0.03;
 /// The minimum number of visits, and the minimum share of the visits, for an action's value to be trusted.
 const LEAST_VISITS: u32 = 2;
 const LEAST_SHARE: f32 = 0.01;

@@ -50,7 +50,7 @@ Examples:
   petteia accuracy phage --agent rollout:400 --set sets/phage.jsonl.zst
   petteia accuracy connect-four --set sets/connect-four.jsonl.zst
   petteia accuracy connect-four --agent runs/a --set sets/connect-four.jsonl.zst"))]
-pub struct AccuracyCommand {
+pub(super) struct AccuracyCommand {
     /// Game id (see `petteia games`), or a run, checkpoint, or exported file of the game
     #[arg(value_name = "GAME")]
     id: String,
@@ -79,7 +79,7 @@ pub struct AccuracyCommand {
 
 impl AccuracyCommand {
     /// Measures the agents. An argument of `--set` that is not a game option is the set of positions.
-    pub fn run(mut self, games: Catalog) -> Result<()> {
+    pub(super) fn run(mut self, games: Catalog) -> Result<()> {
         let is_option = |text: &String| text.starts_with("game.") && text.contains('=');
         let (options, mut files): (Vec<String>, Vec<String>) =
             std::mem::take(&mut self.set).into_iter().partition(is_option);

@@ -5,7 +5,7 @@
 /// Makes glibc keep freed memory for the next step. By default, glibc returns large blocks to the kernel, which must
 /// clear every page again when the next step allocates them. That takes a quarter of the time of a training step. The
 /// setting is permanent and affects the whole process, so the command makes it and the library does not.
-pub fn keep_freed() {
+pub(super) fn keep_freed() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         /// The largest block size that glibc allows for its heaps.

@@ -43,7 +43,7 @@ Examples:
   echo 'X.X/.O./O.. X' | petteia analyze tic-tac-toe --agent rollout:400
   echo startpos | petteia analyze runs/phage
   petteia analyze phage --agent runs/phage:800 < positions.txt"))]
-pub struct Analyze {
+pub(super) struct Analyze {
     #[command(flatten)]
     pub game: GameArgs,
     /// The agent, see below [default: the run given as GAME, or shipped, or rollout:400 if no agent is shipped]
@@ -64,7 +64,7 @@ pub struct Analyze {
 
 impl Analyze {
     /// Runs the command on a game.
-    pub fn on(self, subject: Subject) -> Result<()> {
+    pub(super) fn on(self, subject: Subject) -> Result<()> {
         let (agent, remark) = subject.agent_or_usual(self.agent.as_ref(), "the agent");
         if let Some(remark) = remark {
             note(remark);

@@ -56,7 +56,7 @@ Examples:
   petteia arena phage runs/a runs/b --sprt 0,20 --games 4000 --save a-b.jsonl
   petteia arena caissa runs/caissa 'ugi:./rival' --go 'movetime 50'
   petteia arena tic-tac-toe runs/tic-tac-toe perfect --opening-plies 0"))]
-pub struct Arena {
+pub(super) struct Arena {
     #[command(flatten)]
     pub game: GameArgs,
     /// The agent whose results are reported, see below
@@ -85,7 +85,7 @@ pub struct Arena {
 
 /// How pairs of games begin.
 #[derive(Args)]
-pub struct OpeningArgs {
+pub(super) struct OpeningArgs {
     /// Random seed of openings and agents
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -100,14 +100,14 @@ pub struct OpeningArgs {
 
 impl OpeningArgs {
     /// Reads the openings of the file, if there is one.
-    pub fn book(&self, rules: &Opened) -> Result<Option<OpeningBook>> {
+    pub(super) fn book(&self, rules: &Opened) -> Result<Option<OpeningBook>> {
         self.openings.as_ref().map(|path| OpeningBook::read(path, &rules.game)).transpose()
     }
 }
 
 /// How games are played, kept, and shown.
 #[derive(Args)]
-pub struct PlayingArgs {
+pub(super) struct PlayingArgs {
     /// Save the games in this file, one JSON line per pair; the same command resumes from this file
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
@@ -132,14 +132,14 @@ pub struct PlayingArgs {
 
 impl PlayingArgs {
     /// Returns the terms under which external programs play until a signal ends the command.
-    pub fn terms(&self) -> Result<Arc<Terms>> {
+    pub(super) fn terms(&self) -> Result<Arc<Terms>> {
         let terms = Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?;
         Ok(Arc::new(terms.until(stop_flag())))
     }
 
     /// Ends the command after it has shown the result. If the games are not `complete`, the command was interrupted,
     /// and this function says how to resume it.
-    pub fn end(&self, complete: bool, what: &str) -> Result<()> {
+    pub(super) fn end(&self, complete: bool, what: &str) -> Result<()> {
         match &self.save {
             _ if complete => Ok(()),
             // a program that reads JSON could mistake this line for the result
@@ -154,7 +154,7 @@ impl PlayingArgs {
 }
 
 /// Loads an agent. External programs play under `terms`.
-pub fn load(
+pub(super) fn load(
     rules: &Opened,
     spec: &AgentSpec,
     terms: &Arc<Terms>,
@@ -170,7 +170,7 @@ pub fn load(
 
 impl Arena {
     /// Plays the match.
-    pub fn on(self, subject: Subject) -> Result<()> {
+    pub(super) fn on(self, subject: Subject) -> Result<()> {
         let names = self.agents(&subject)?;
         let rules = subject.rules;
         let game = &rules.game;
@@ -256,7 +256,7 @@ impl Arena {
     }
 
     /// Swaps the agents.
-    pub fn swapped(self) -> Arena {
+    pub(super) fn swapped(self) -> Arena {
         Arena { first: self.second, second: self.first, ..self }
     }
 

@@ -26,7 +26,7 @@ The exit code is 1 if anything is wrong.
 
 Examples:
   petteia audit runs/phage")]
-pub struct AuditCommand {
+pub(super) struct AuditCommand {
     /// Run folder
     #[arg(value_name = "RUN")]
     folder: PathBuf,
@@ -34,7 +34,7 @@ pub struct AuditCommand {
 
 impl AuditCommand {
     /// Prints the findings.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         let (folder, config) = (&self.folder, settings_of(&self.folder)?);
         let rules = games.open(&config.game.id, &config.game.options)?;
         let (mut shards, mut plies, mut played) = (0, 0, 0);

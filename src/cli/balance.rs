@@ -70,7 +70,7 @@ Examples:
   petteia balance phage
   petteia balance cage-6 --compare cage-8
   petteia balance custodial-trap-intro --set game.start=quarters,blocks --train-minutes 20"))]
-pub struct BalanceCommand {
+pub(super) struct BalanceCommand {
     /// Game id (see `petteia games`), or a run, checkpoint, or exported file of the game
     #[arg(value_name = "GAME")]
     game: String,
@@ -141,7 +141,7 @@ struct MeasuredVariant {
 
 impl BalanceCommand {
     /// Returns the command that writes the page of this game to `out`, with defaults for everything else.
-    pub fn usual(game: &Path, out: &Path) -> BalanceCommand {
+    pub(super) fn usual(game: &Path, out: &Path) -> BalanceCommand {
         let command = BalanceCommand::augment_args(Command::new("balance"));
         let words: [&OsStr; 5] =
             ["balance".as_ref(), "--out".as_ref(), out.as_ref(), "--".as_ref(), game.as_ref()];
@@ -149,7 +149,7 @@ impl BalanceCommand {
     }
 
     /// Measures every variant, and writes the page.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         let numbers =
             self.simulations.iter().map(|number| ("simulations", *number, MAX_SIMULATIONS / LONGER));
         let others = [

@@ -19,7 +19,7 @@ type DrawnSquares = Vec<(usize, usize)>;
 
 /// The squares to mark on a board.
 #[derive(Default)]
-pub struct Marks {
+pub(super) struct Marks {
     /// The squares of the last action, in brackets.
     pub last: DrawnSquares,
     /// The squares of a suggested action, in parentheses.
@@ -27,13 +27,13 @@ pub struct Marks {
 }
 
 /// Returns the name of a player in the player's color.
-pub fn player_text(game: &AnyGame, player: Player) -> String {
+pub(super) fn player_text(game: &AnyGame, player: Player) -> String {
     let names = game.about().player_names();
     painted(names[player.index()], style_of(names, player))
 }
 
 /// Draws the board of `state` with its column labels and its note, without a final line break.
-pub fn drawn(game: &AnyGame, state: &AnyState, marks: &Marks, width: Option<usize>) -> String {
+pub(super) fn drawn(game: &AnyGame, state: &AnyState, marks: &Marks, width: Option<usize>) -> String {
     let view = game.view(state);
     let texts = view.cells.iter().flatten().chain(&view.columns);
     let cell = texts.map(|text| text.chars().count()).max().unwrap_or(1);

@@ -52,7 +52,7 @@ enum BotCommand {
 }
 
 /// Runs this program as a bot with the attached network.
-pub fn run(attached: &Attached, games: Catalog) -> Result<()> {
+pub(super) fn run(attached: &Attached, games: Catalog) -> Result<()> {
     let me = &attached.path;
     let (checkpoint, defaults) = (Checkpoint::find(me)?, defaults(attached)?);
     let manifest = &checkpoint.manifest;

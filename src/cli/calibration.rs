@@ -44,7 +44,7 @@ const FEW: usize = 4;
 const SIMULATIONS: usize = 64;
 
 /// Measures the costs of a run with these settings; `bootstrap` says whether the bootstrap is still to come.
-pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Costs> {
+pub(super) fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Costs> {
     let without_network = |kind: Bootstrap, simulations: usize| {
         let source = if kind == Bootstrap::Rollout { Source::Rollout } else { Source::Uniform };
         Sampled::play(rules, &bootstrap_config(config, kind), &source, (FEW, simulations), 0)

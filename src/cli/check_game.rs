@@ -29,7 +29,7 @@ No program can tell whether the right player wins; look at a few games with --sh
 Examples:
   petteia check-game phage --games 1000
   petteia check-game phage --show --seed 3")]
-pub struct CheckGame {
+pub(super) struct CheckGame {
     #[command(flatten)]
     pub game: GameArgs,
     /// Number of random games to play [default: 200, or as many as can be checked in 20 seconds of CPU time]
@@ -48,7 +48,7 @@ pub struct CheckGame {
 
 impl CheckGame {
     /// Runs the command on a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub(super) fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         if self.show {
             return self.show(&rules);

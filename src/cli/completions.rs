@@ -18,7 +18,7 @@ Examples:
   petteia completions bash > ~/.local/share/bash-completion/completions/petteia
   petteia completions zsh > ~/.zfunc/_petteia
   petteia completions fish > ~/.config/fish/completions/petteia.fish")]
-pub struct Completions {
+pub(super) struct Completions {
     /// Shell
     #[arg(value_enum)]
     shell: Shell,
@@ -26,7 +26,7 @@ pub struct Completions {
 
 impl Completions {
     /// Prints the script.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         let mut script = Vec::new();
         let mut command = match self.shell {
             Shell::Bash => with_words(command(games), games),

@@ -34,7 +34,7 @@ Examples:
   petteia config phage > my-phage.toml
   petteia config --keys
   petteia config --keys temperature")]
-pub struct ConfigCommand {
+pub(super) struct ConfigCommand {
     /// Name of a shipped config, or id of a game
     #[arg(value_name = "CONFIG-OR-GAME", conflicts_with = "keys")]
     name: Option<String>,
@@ -46,7 +46,7 @@ pub struct ConfigCommand {
 
 impl ConfigCommand {
     /// Prints the config or the list.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         match (self.name, self.keys) {
             (_, Some(word)) => print_keys(&word),
             (Some(name), None) => print(config_text(&name, games)?.trim_end()),
@@ -56,12 +56,12 @@ impl ConfigCommand {
 }
 
 /// Returns a config that has only the id of a game.
-pub fn id_alone(id: &str) -> String {
+pub(super) fn id_alone(id: &str) -> String {
     format!("config_format = {CONFIG_FORMAT}\n\n[game]\nid = \"{id}\"\n")
 }
 
 /// Returns the names that `petteia config` and `petteia train` accept: shipped configs, and games without one.
-pub fn names(games: Catalog) -> Vec<String> {
+pub(super) fn names(games: Catalog) -> Vec<String> {
     let configs = games.config_names().into_iter().map(String::from);
     configs.chain(games.names().into_iter().filter(|id| games.config(id).is_none())).collect()
 }

@@ -7,7 +7,7 @@ use crate::protocol::conversation::{self, Interrupter, Streams};
 use crate::protocol::thinker::Thinker;
 
 /// Talks until the other side ends the conversation. The search thread first makes the `thinker`.
-pub fn converse<P: Protocol>(
+pub(super) fn converse<P: Protocol>(
     mut protocol: P,
     thinker: impl FnOnce() -> Result<Thinker> + Send,
 ) -> Result<()> {

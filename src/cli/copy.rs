@@ -21,7 +21,7 @@ continued the original. The original is kept; remove it yourself.
 Examples:
   petteia copy runs/phage runs/phage-before
   petteia copy runs/phage s3://bucket/phage")]
-pub struct CopyCommand {
+pub(super) struct CopyCommand {
     /// Run folder
     #[arg(value_name = "RUN")]
     from: PathBuf,
@@ -36,7 +36,7 @@ pub struct CopyCommand {
 
 impl CopyCommand {
     /// Copies the run.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         catch_interrupts();
         let config = run::settings_of(&self.from)?;
         let rules = games.open(&config.game.id, &config.game.options)?;

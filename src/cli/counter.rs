@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 const GAMES_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Shows how much of a known amount is done.
-pub struct Counter {
+pub(super) struct Counter {
     bar: Option<ProgressBar>,
     all: u64,
     unit: &'static str,
@@ -40,7 +40,7 @@ const STEPS: u64 = 1000;
 
 impl Counter {
     /// Makes a counter from 0 to `all`.
-    pub fn new(all: u64, unit: &'static str) -> Counter {
+    pub(super) fn new(all: u64, unit: &'static str) -> Counter {
         let bar = draws_bars().then(|| {
             let style = ProgressStyle::with_template("{bar:24} {msg}").expect("the template is constant");
             ProgressBar::new(STEPS).with_style(style)
@@ -50,14 +50,14 @@ impl Counter {
     }
 
     /// Makes the counter of a match with this many games.
-    pub fn of_games(games: usize) -> Counter {
+    pub(super) fn of_games(games: usize) -> Counter {
         let mut counter = Counter::new(games as u64, "games");
         counter.interval = GAMES_INTERVAL;
         counter
     }
 
     /// Makes the counter of a match of `game` with this many games, each with an opening.
-    pub fn of_match(game: &AnyGame, games: usize, opening_plies: usize) -> Counter {
+    pub(super) fn of_match(game: &AnyGame, games: usize, opening_plies: usize) -> Counter {
         let plies: usize = (0..RANDOM).map(|number| random_game(game, number)).sum();
         let chosen = plies as f64 / RANDOM as f64 - opening_plies as f64;
         let mut counter = Counter::of_games(games);
@@ -66,12 +66,12 @@ impl Counter {
     }
 
     /// Shows that `done` units are finished; `about` is added to the text.
-    pub fn show(&self, done: u64, about: &str) {
+    pub(super) fn show(&self, done: u64, about: &str) {
         self.show_part(done, done as f64, 0.0, about);
     }
 
     /// Calls `print`, which prints on standard output, while the bar is hidden.
-    pub fn hidden_while<T>(&self, print: impl FnOnce() -> T) -> T {
+    pub(super) fn hidden_while<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(print),
             None => print(),
@@ -79,7 +79,7 @@ impl Counter {
     }
 
     /// Shows the progress of a match.
-    pub fn show_match(&self, standing: &Standing, about: &str) {
+    pub(super) fn show_match(&self, standing: &Standing, about: &str) {
         let begun = match standing.playing {
             0 => String::new(),
             playing => format!(", {playing} more begun"),

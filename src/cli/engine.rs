@@ -46,7 +46,7 @@ Examples:
   petteia engine phage
   petteia engine runs/phage
   petteia engine caissa --agent runs/caissa --codecup --time 30"))]
-pub struct EngineCommand {
+pub(super) struct EngineCommand {
     #[command(flatten)]
     pub game: GameArgs,
     /// The agent, see below [default: the run given as GAME, or shipped, or rollout:400 if no agent is shipped]
@@ -61,7 +61,7 @@ pub struct EngineCommand {
 /// How an engine talks and thinks: flags of `engine`, of bots, and of `export`, where they set what a bot does without
 /// arguments.
 #[derive(Args, Clone, Debug, Default)]
-pub struct EngineArgs {
+pub(super) struct EngineArgs {
     /// Protocol [default: ugi]
     #[arg(long, value_enum, conflicts_with_all = ["gtp", "codecup"])]
     protocol: Option<Language>,
@@ -93,7 +93,7 @@ fn up_to(most: usize) -> RangedU64ValueParser<usize> {
 
 /// A protocol.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub enum Language {
+pub(super) enum Language {
     /// Universal Game Interface
     Ugi,
     /// Protocol of the CodeCup jury
@@ -104,7 +104,7 @@ pub enum Language {
 
 impl Language {
     /// Returns the name for people.
-    pub fn title(self) -> &'static str {
+    pub(super) fn title(self) -> &'static str {
         match self {
             Language::Ugi => "UGI",
             Language::Codecup => "the CodeCup protocol",
@@ -131,7 +131,7 @@ impl EngineArgs {
     ///
     /// # Errors
     /// If the flags contradict each other.
-    pub fn as_defaults(&self) -> Result<Defaults> {
+    pub(super) fn as_defaults(&self) -> Result<Defaults> {
         Manner::of(self, &Defaults::default())?;
         let &EngineArgs { time, simulations, hash, threads, .. } = self;
         let protocol = self.language().map(Language::name);
@@ -141,7 +141,7 @@ impl EngineArgs {
 
 /// How an engine talks and thinks, after flags and defaults are combined.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub(super) struct Manner {
     pub language: Language,
     pub time: Option<Duration>,
     pub simulations: Option<usize>,
@@ -155,7 +155,7 @@ impl Manner {
     ///
     /// # Errors
     /// If the flags contradict each other, or the defaults come from another version.
-    pub fn of(args: &EngineArgs, defaults: &Defaults) -> Result<Manner> {
+    pub(super) fn of(args: &EngineArgs, defaults: &Defaults) -> Result<Manner> {
         let default = defaults.protocol.as_deref().map(|name| {
             Language::from_str(name, false).map_err(|_| {
                 Error::Mismatch(format!("this bot does not know the protocol `{name}`, its default"))
@@ -185,7 +185,7 @@ impl Manner {
 
 impl EngineCommand {
     /// Runs the engine for a game.
-    pub fn on(self, subject: Subject) -> Result<()> {
+    pub(super) fn on(self, subject: Subject) -> Result<()> {
         let manner = Manner::of(&self.engine, &Defaults::default())?;
         let (agent, remark) = subject.agent_or_usual(self.agent.as_ref(), "the agent");
         if let Some(remark) = remark {
@@ -214,7 +214,7 @@ impl EngineCommand {
 
 /// Speaks the protocol for the contestant until the other side ends the conversation, which begins while the contestant
 /// is still being loaded.
-pub fn speak(
+pub(super) fn speak(
     rules: Opened,
     contestant: impl FnOnce(&Opened) -> Result<Contestant<AnyGame>> + Send,
     name: String,

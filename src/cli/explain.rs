@@ -23,7 +23,7 @@ Examples:
   petteia explain othello --position '8/8/8/3XO3/3OX3/8/8/8 b 0'
 
 Sets and actions are shown on the board: * marks a square that a line refers to.")]
-pub struct Explain {
+pub(super) struct Explain {
     #[command(flatten)]
     pub game: GameArgs,
     /// Position to explain [default: the initial position]
@@ -36,7 +36,7 @@ pub struct Explain {
 
 impl Explain {
     /// Runs the command on a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub(super) fn on(self, rules: Opened) -> Result<()> {
         let mut options = rules.identity.options.clone();
         let text = options.remove(TEXT);
         let Some(text) = text.as_ref().and_then(toml::Value::as_str) else {

@@ -32,7 +32,7 @@ Examples:
   petteia export phage --format onnx
   petteia export my.game --format html
   petteia export runs/caissa --out bot --codecup --time 30")]
-pub struct Export {
+pub(super) struct Export {
     /// Run folder (its newest checkpoint), checkpoint folder, or exported file, or the id of a game (its shipped agent)
     #[arg(value_name = "RUN-OR-CHECKPOINT|GAME")]
     source: PathBuf,
@@ -84,7 +84,7 @@ impl ValueEnum for ExportKind {
 
 impl Export {
     /// Writes the file.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         let defaults = self.engine.as_defaults()?;
         if defaults != Defaults::default() && self.format != BOT {
             return Err(Error::Config(
@@ -210,7 +210,7 @@ fn expect_known(checkpoint: &Checkpoint, source: &Path, games: Catalog) -> Resul
 }
 
 /// The contents of a page: a game, and its trained agent if it has one.
-pub struct Playable {
+pub(super) struct Playable {
     pub rules: Opened,
     checkpoint: Option<Checkpoint>,
     /// The agent's name, for people.
@@ -221,7 +221,7 @@ pub struct Playable {
 
 impl Playable {
     /// Returns the page.
-    pub fn page(&self) -> Page<'_> {
+    pub(super) fn page(&self) -> Page<'_> {
         Page {
             rules: &self.rules,
             checkpoint: self.checkpoint.as_ref(),
@@ -232,7 +232,7 @@ impl Playable {
 }
 
 /// Collects the contents of a page: a game with its shipped agent, if it has one, or a trained agent with its game.
-pub fn playable(source: &Path, games: Catalog) -> Result<Playable> {
+pub(super) fn playable(source: &Path, games: Catalog) -> Result<Playable> {
     let (id, options, agent) = named(&source.to_string_lossy(), games)?;
     let rules = games.open(&id, &options)?;
     expect_in_pages(&rules)?;

@@ -9,7 +9,7 @@ use crate::error::{Error, Input, Result};
 use crate::net::device::Processor;
 
 /// Adds the name of the flag to an error about its value.
-pub fn named(error: Error) -> Error {
+pub(super) fn named(error: Error) -> Error {
     let Error::About { input, error } = error else { return error };
     let prefixed = |flag: &str| format!("{flag} {error}");
     let followed = |hint: &str| format!("{error}{hint}");
@@ -39,7 +39,7 @@ pub fn named(error: Error) -> Error {
 
 /// `--device`: the device that evaluates networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DeviceArg {
+pub(super) enum DeviceArg {
     Cpu,
     Cuda,
     Vulkan,
@@ -48,7 +48,7 @@ pub enum DeviceArg {
 
 impl DeviceArg {
     /// Returns the same device as a setting.
-    pub fn kind(self) -> DeviceKind {
+    pub(super) fn kind(self) -> DeviceKind {
         match self {
             DeviceArg::Cpu => DeviceKind::Cpu,
             DeviceArg::Cuda => DeviceKind::Cuda,
@@ -60,7 +60,7 @@ impl DeviceArg {
 
 /// The device that evaluates the networks of agents.
 #[derive(Args, Clone, Debug)]
-pub struct Device {
+pub(super) struct Device {
     /// Device that evaluates networks: cpu, cuda (an NVIDIA GPU), vulkan (any GPU, in a build with Vulkan), or auto
     /// (cuda if the machine has an NVIDIA GPU, otherwise cpu)
     #[arg(long, value_name = "DEVICE", value_enum, hide_possible_values = true, hide_default_value = true)]
@@ -70,7 +70,7 @@ pub struct Device {
 
 impl Device {
     /// Finds the device. If `auto` selects the CPU, the reason is printed on standard error.
-    pub fn processor(&self) -> Result<Processor> {
+    pub(super) fn processor(&self) -> Result<Processor> {
         let (processor, remark) = Processor::of(self.device.kind())?;
         if let Some(remark) = remark {
             note(remark);

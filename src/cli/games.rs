@@ -24,7 +24,7 @@ const OPTIONS_COLUMN: usize = 32;
 The column agent shows which games have an agent that comes with the program: a trained one (shipped), or perfect play \
 if the game can be solved at once (perfect). In either case, commands that take an agent accept the name `shipped`, \
 and `petteia play GAME` plays against one of its nine levels.")]
-pub struct Games {
+pub(super) struct Games {
     /// Print one JSON array of objects instead of a table
     #[arg(long)]
     json: bool,
@@ -47,7 +47,7 @@ fn described(rules: &Opened) -> Value {
 
 impl Games {
     /// Prints the games.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         let mut rows = Vec::new();
         for id in games.names() {
             rows.push(described(&games.open(&id, &Settings::new())?));

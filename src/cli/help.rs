@@ -9,7 +9,7 @@ use crate::program::Program;
 use crate::registry::{Catalog, Registry};
 
 /// Returns `command`, which is written for Petteia, adapted to the running program.
-pub fn adapted(command: Command, games: Catalog) -> Command {
+pub(super) fn adapted(command: Command, games: Catalog) -> Command {
     let program = Program::current();
     let command = command.version(program.version);
     if program.is_petteia() {
@@ -22,7 +22,7 @@ pub fn adapted(command: Command, games: Catalog) -> Command {
 }
 
 /// Replaces Petteia's name in the commands of a text with the name of the running program.
-pub fn with_own_name(text: String) -> String {
+pub(super) fn with_own_name(text: String) -> String {
     match Program::current() {
         program if program.is_petteia() => text,
         program => text.replace("`petteia ", &format!("`{} ", program.name)),

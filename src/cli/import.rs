@@ -21,7 +21,7 @@ network can play, be exported, and start a run with `train --from`.
 
 Example:
   petteia import trained.safetensors --like runs/phage --out phage.safetensors")]
-pub struct Import {
+pub(super) struct Import {
     /// Weights in the safetensors format
     #[arg(value_name = "FILE")]
     weights: PathBuf,
@@ -36,7 +36,7 @@ pub struct Import {
 
 impl Import {
     /// Writes the network.
-    pub fn run(self) -> Result<()> {
+    pub(super) fn run(self) -> Result<()> {
         refuse_existing(&self.out)?;
         let like = Checkpoint::find(&self.like)?;
         let (manifest, size) = import(&self.weights, &like, &self.out)?;

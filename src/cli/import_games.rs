@@ -40,7 +40,7 @@ RUN --with-records` begins a run with such records.
 Examples:
   petteia import-games english-draughts games.pdn --out people.jsonl.zst
   petteia import-games hex --set size=13 *.sgf --out hex.jsonl.zst")]
-pub struct ImportGames {
+pub(super) struct ImportGames {
     #[command(flatten)]
     pub game: GameArgs,
     /// Files with games
@@ -86,7 +86,7 @@ struct Imported {
 
 impl ImportGames {
     /// Imports games of these rules.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub(super) fn on(self, rules: Opened) -> Result<()> {
         refuse_existing(&self.out)?;
         if !store::is_packed(&self.out) {
             return Err(Error::Config(format!(

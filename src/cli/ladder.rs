@@ -55,7 +55,7 @@ Examples:
   petteia ladder runs/phage --save phage-ladder.jsonl
   petteia ladder runs/a runs/b --agents shipped --every 5 --games 1000
   petteia ladder --agents runs/a:100 runs/a:400 runs/b:100 --pairing round-robin"))]
-pub struct LadderCommand {
+pub(super) struct LadderCommand {
     /// Run folders; all of their checkpoints are rated
     #[arg(value_name = "RUN")]
     runs: Vec<PathBuf>,
@@ -119,7 +119,7 @@ struct NamedLadder {
 
 impl LadderCommand {
     /// Finds the agents and their game, and plays the ladder.
-    pub fn run(mut self, games: Catalog) -> Result<()> {
+    pub(super) fn run(mut self, games: Catalog) -> Result<()> {
         // the game may come first, as for `arena`
         let is_game =
             |word: &PathBuf| !word.is_dir() && games.names().iter().any(|name| *word == Path::new(name));
@@ -228,7 +228,7 @@ impl LadderCommand {
 
 impl NamedLadder {
     /// Plays the ladder.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub(crate) fn on(self, rules: Opened) -> Result<()> {
         let (game, command) = (&rules.game, &self.command);
         let plan = command.plan(&rules, self.listed.len(), self.zero)?;
         plan.check(game, self.listed.len())?;

@@ -25,7 +25,7 @@ Examples:
   petteia worker runs/phage
   petteia learn runs/phage
   petteia learn runs/fast phage --set selfplay.ahead=1")]
-pub struct Learn {
+pub(super) struct Learn {
     /// Run folder
     #[arg(value_name = "RUN")]
     run: PathBuf,
@@ -52,7 +52,7 @@ pub struct Learn {
 
 impl Learn {
     /// Trains the run.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         storage::silence::be_patient();
         let mut train = Train::default();
         (train.config, train.run, train.set) = (self.config, Some(self.run), self.set);

@@ -17,7 +17,7 @@ use crate::storage;
 const LARGEST: u64 = 1 << 20;
 
 /// The log of a session.
-pub struct Log {
+pub(super) struct Log {
     path: PathBuf,
     /// The lines before the run began; `None` once it has.
     waiting: Option<String>,
@@ -25,21 +25,21 @@ pub struct Log {
 
 impl Log {
     /// Creates the log of a session in `folder`. Its first line is the command.
-    pub fn new(folder: &Path) -> Log {
+    pub(super) fn new(folder: &Path) -> Log {
         let mut log = Log { path: folder.join(LOG), waiting: Some(String::new()) };
         log.line(&format!("{}: {}", Program::current(), own_command()));
         log
     }
 
     /// Begins writing, because the folder now belongs to the run.
-    pub fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         if let Some(waiting) = self.waiting.take() {
             let _ = append(&self.path, &waiting);
         }
     }
 
     /// Adds one or more lines of text.
-    pub fn line(&mut self, text: &str) {
+    pub(super) fn line(&mut self, text: &str) {
         let now = humantime::format_rfc3339_seconds(SystemTime::now());
         let lines: String = text.lines().map(|line| format!("{now} {}\n", line.trim_end())).collect();
         match &mut self.waiting {

@@ -21,7 +21,7 @@ use crate::storage;
 #[command(after_help = "\
 Example:
   petteia man ~/.local/share/man/man1 && man petteia-train")]
-pub struct Man {
+pub(super) struct Man {
     /// Folder for petteia.1, petteia-train.1 ...; it is created if it is missing, and
     /// existing pages are replaced
     #[arg(value_name = "DIR")]
@@ -30,7 +30,7 @@ pub struct Man {
 
 impl Man {
     /// Writes the pages.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         fs::create_dir_all(&self.folder).map_err(Error::io(&self.folder))?;
         // `help` would add a second page for every command
         let mut root = command(games).disable_help_subcommand(true);

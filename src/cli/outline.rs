@@ -21,7 +21,7 @@ const RANGE: f64 = 1.6;
 type MeasureCosts<'a> = Box<dyn Fn(bool) -> Result<Costs> + Send + 'a>;
 
 /// A run before it begins.
-pub struct Outline<'a> {
+pub(super) struct Outline<'a> {
     /// The settings of the run.
     pub config: &'a Config,
     /// The folder of the run.
@@ -36,7 +36,7 @@ pub struct Outline<'a> {
 
 impl Outline<'_> {
     /// Returns the lines for a new run.
-    pub fn beginning(&self) -> Vec<String> {
+    pub(super) fn beginning(&self) -> Vec<String> {
         let Config { game, net, train, .. } = self.config;
         let head = format!(
             "{}: {} into {}, network {}x{}, {}",
@@ -52,7 +52,7 @@ impl Outline<'_> {
 
     /// Returns the lines for a run that resumes after `done` generations. `positions` is the number of positions in its
     /// window, if the window was read.
-    pub fn resuming(&self, done: usize, positions: Option<usize>) -> Vec<String> {
+    pub(super) fn resuming(&self, done: usize, positions: Option<usize>) -> Vec<String> {
         let (all, folder) = (self.config.train.generations, self.folder.display());
         if done == 0 {
             // the run began with the weights of another run
@@ -125,7 +125,7 @@ impl Outline<'_> {
     }
 
     /// Measures this machine for the rest of a run after `done` generations. Returns the forecast, and its text.
-    pub fn forecast(&self, done: usize) -> (Forecast, Vec<String>) {
+    pub(super) fn forecast(&self, done: usize) -> (Forecast, Vec<String>) {
         let (config, all) = (self.config, self.config.train.generations);
         let measured = (done < all).then(|| (self.measure)(done == 0)).and_then(Result::ok);
         let Some(costs) = measured else {

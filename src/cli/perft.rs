@@ -17,7 +17,7 @@ use crate::game::Game;
 Examples:
   petteia perft phage --depth 5
   petteia perft tic-tac-toe --depth 3 --divide --position 'X../.../... O'")]
-pub struct Perft {
+pub(super) struct Perft {
     #[command(flatten)]
     pub game: GameArgs,
     /// Number of actions in a sequence
@@ -36,7 +36,7 @@ pub struct Perft {
 
 impl Perft {
     /// Runs the command on a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub(super) fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         if self.depth > game.max_plies() {
             let most = game.max_plies();

@@ -62,7 +62,7 @@ const EXAMPLES: usize = 6;
       petteia play tic-tac-toe --opponent perfect\n  \
       petteia play phage --opponent runs/phage:200 --watch rollout:400"
 ))]
-pub struct Play {
+pub(super) struct Play {
     #[command(flatten)]
     pub game: GameArgs,
     /// Agent to play against, see below [default: the run given as GAME, or a level of the shipped agent, or
@@ -109,7 +109,7 @@ struct HumanGame<'a> {
 
 impl Play {
     /// Plays the game.
-    pub fn on(self, subject: Subject) -> Result<()> {
+    pub(super) fn on(self, subject: Subject) -> Result<()> {
         let (opponent, remark) = subject.opponent(self.opponent.as_ref(), self.level.map(usize::from))?;
         let rules = subject.rules;
         let game = &rules.game;
@@ -457,7 +457,7 @@ fn one_of_each_form(texts: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// Describes the result of a game.
-pub fn result_text(game: &AnyGame, outcome: Outcome) -> String {
+pub(super) fn result_text(game: &AnyGame, outcome: Outcome) -> String {
     match outcome {
         Outcome::Draw if game.about().drawless => {
             format!(

@@ -11,7 +11,7 @@ use crate::run::Rating;
 const FEWEST_PAIRS: usize = 10;
 
 /// Formats a match result as one line.
-pub fn verdict(result: &MatchResult) -> String {
+pub(super) fn verdict(result: &MatchResult) -> String {
     let cut_short = match result.cut_short {
         0 => String::new(),
         games => {
@@ -35,7 +35,7 @@ pub fn verdict(result: &MatchResult) -> String {
 
 /// Returns a hint if openings rather than agents decided many pairs: more than a third of the pairs, and clearly more
 /// than if the games were independent.
-pub fn openings_decided(result: &MatchResult) -> Option<String> {
+pub(super) fn openings_decided(result: &MatchResult) -> Option<String> {
     let (pairs, one_sided) = (result.games / 2, result.one_sided_pairs());
     let share = |games: usize| games as f64 / result.games as f64;
     let by_chance = 2.0 * share(result.wins) * share(result.losses) * pairs as f64;
@@ -60,7 +60,7 @@ fn elo_text(result: &MatchResult) -> String {
 }
 
 /// Formats the games that `agent` lost by forfeit as one line.
-pub fn fault_line(agent: &str, faults: &Faults) -> String {
+pub(super) fn fault_line(agent: &str, faults: &Faults) -> String {
     let kinds = [
         (faults.crashed, "crashed"),
         (faults.slow, "too slow"),
@@ -77,7 +77,7 @@ pub fn fault_line(agent: &str, faults: &Faults) -> String {
 }
 
 /// Describes how much stronger or weaker a generation is than an earlier one and than the opponent of the evaluation.
-pub fn rating_parts(rating: &Rating) -> Vec<String> {
+pub(super) fn rating_parts(rating: &Rating) -> Vec<String> {
     let compared = |name: &str, by: &Difference| {
         let elo = match by.elo.round() {
             0.0 => "level with".to_string(),
@@ -91,12 +91,12 @@ pub fn rating_parts(rating: &Rating) -> Vec<String> {
 }
 
 /// Formats the likelihood ratio of a test with its bounds.
-pub fn sprt_standing(result: &SprtResult) -> String {
+pub(super) fn sprt_standing(result: &SprtResult) -> String {
     format!("LLR {:.2} ({:.2} to {:.2})", result.llr, result.lower, result.upper)
 }
 
 /// Formats a test and its verdict as one line.
-pub fn sprt_verdict(result: &SprtResult, games: usize) -> String {
+pub(super) fn sprt_verdict(result: &SprtResult, games: usize) -> String {
     let sprt = &result.sprt;
     let outcome = match result.verdict {
         Verdict::H1 => format!("H1 accepted: {:+} Elo rather than {:+}", sprt.elo1, sprt.elo0),
@@ -114,7 +114,7 @@ pub fn sprt_verdict(result: &SprtResult, games: usize) -> String {
 }
 
 /// Formats a duration: `75 s`, `3 min 20 s`, or `2 h 5 min`.
-pub fn duration(seconds: f64) -> String {
+pub(super) fn duration(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     match seconds {
         0..=99 => format!("{seconds} s"),
@@ -124,7 +124,7 @@ pub fn duration(seconds: f64) -> String {
 }
 
 /// Formats a duration of CPU time; short ones have tenths of a second, which are meaningful in CPU time.
-pub fn cpu_duration(seconds: f64) -> String {
+pub(super) fn cpu_duration(seconds: f64) -> String {
     match seconds {
         ..9.95 => format!("{seconds:.1} s"),
         _ => duration(seconds),
@@ -132,7 +132,7 @@ pub fn cpu_duration(seconds: f64) -> String {
 }
 
 /// Formats an estimated duration, rounded to about two digits.
-pub fn roughly(seconds: f64) -> String {
+pub(super) fn roughly(seconds: f64) -> String {
     let to = |step: f64| (seconds / step).round() as u64 * step as u64;
     match seconds {
         172_800.0.. => format!("{} days", to(86_400.0) / 86_400),

@@ -31,7 +31,7 @@ Examples:
   echo 'b2 a1 c3' | petteia replay tic-tac-toe --board
   echo '4 4 3' | petteia replay connect-four
   echo '4 4 3' | petteia replay connect-four --svg position.svg")]
-pub struct Replay {
+pub(super) struct Replay {
     #[command(flatten)]
     pub game: GameArgs,
     /// Position to start from [default: the initial position]
@@ -47,7 +47,7 @@ pub struct Replay {
 
 impl Replay {
     /// Runs the command on a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub(super) fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         let mut state = match &self.position {
             Some(text) => game.parse_state(text)?,

@@ -12,7 +12,7 @@ use crate::report::{self, page};
 use crate::storage;
 
 /// The file name of the page that `petteia train --report` keeps in the folder of a run.
-pub const PAGE: &str = "report.html";
+pub(super) const PAGE: &str = "report.html";
 /// The maximum size of the head of a page, in bytes.
 const LONGEST_HEAD: u64 = 1 << 18;
 
@@ -30,7 +30,7 @@ Examples:
   petteia report runs/a runs/b --out a-b.html
   petteia ladder runs/phage --json > ladder.json
   petteia report runs/phage --ladder ladder.json")]
-pub struct Report {
+pub(super) struct Report {
     /// Run folders, all of the same game
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
@@ -44,7 +44,7 @@ pub struct Report {
 
 impl Report {
     /// Writes the page, and prints where it is.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         if let Some(out) = &self.out {
             refuse_other_files(out)?;
         }
@@ -59,7 +59,7 @@ impl Report {
 }
 
 /// Refuses to overwrite a file that is not a page of this program; pages may be overwritten.
-pub fn refuse_other_files(out: &Path) -> Result<()> {
+pub(super) fn refuse_other_files(out: &Path) -> Result<()> {
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder
         && !storage::is_folder(folder)?
@@ -77,7 +77,7 @@ fn title_at(out: &Path) -> Result<Option<String>> {
 }
 
 /// Refuses to overwrite anything but a page with the same title.
-pub fn refuse_other_pages(out: &Path, page: &str) -> Result<()> {
+pub(super) fn refuse_other_pages(out: &Path, page: &str) -> Result<()> {
     refuse_other_files(out)?;
     let existing = if storage::exists(out)? { title_at(out)? } else { None };
     match existing {
@@ -90,7 +90,7 @@ pub fn refuse_other_pages(out: &Path, page: &str) -> Result<()> {
 }
 
 /// Writes a page, and prints where it is.
-pub fn write_page(out: &Path, page: &str) -> Result<()> {
+pub(super) fn write_page(out: &Path, page: &str) -> Result<()> {
     refuse_other_pages(out, page)?;
     storage::write_whole(out, page.as_bytes())?;
     print(format_args!("{} ({} kB)", out.display(), page.len().div_ceil(1000)))

@@ -11,7 +11,7 @@ use crate::game::{Action, Game, line_text};
 
 /// Prints the `top` actions that lost most according to the searches of `agent`, in the order of the game; `states`
 /// are the positions in which `actions` were played.
-pub fn review(
+pub(super) fn review(
     game: &AnyGame,
     states: &[AnyState],
     actions: &[Action],

@@ -24,7 +24,7 @@ same text as ID.md, with an SVG drawing for each example.
 Examples:
   petteia rules custodial-trap-advanced
   petteia rules phage --markdown docs/games")]
-pub struct RulesCommand {
+pub(super) struct RulesCommand {
     #[command(flatten)]
     pub game: GameArgs,
     /// Instead of printing, write a page and its drawings to this folder
@@ -34,7 +34,7 @@ pub struct RulesCommand {
 
 impl RulesCommand {
     /// Runs the command on a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub(super) fn on(self, rules: Opened) -> Result<()> {
         match &self.markdown {
             Some(folder) => write_page(&rules, folder),
             None => print_manual(&rules),

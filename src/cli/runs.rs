@@ -62,7 +62,7 @@ Examples:
   petteia runs
   petteia runs runs/phage
   petteia runs experiments --json")]
-pub struct Runs {
+pub(super) struct Runs {
     /// Folder with the runs, or a single run
     #[arg(value_name = "FOLDER", default_value = RUNS)]
     folder: PathBuf,
@@ -73,7 +73,7 @@ pub struct Runs {
 
 impl Runs {
     /// Prints the list.
-    pub fn run(self) -> Result<()> {
+    pub(super) fn run(self) -> Result<()> {
         let place = self.folder.display();
         if !storage::is_folder(&self.folder)? {
             return Err(Error::Missing(format!(

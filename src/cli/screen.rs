@@ -45,7 +45,7 @@ const LOSSES: [&str; 2] = [
 ];
 
 /// Shows the events of a run.
-pub struct Screen<'a> {
+pub(super) struct Screen<'a> {
     bar: Option<ProgressBar>,
     state: Mutex<ScreenState<'a>>,
     log: Mutex<Log>,
@@ -86,7 +86,7 @@ struct ScreenPhase<'a> {
 
 impl Screen<'_> {
     /// Makes the display for a run that is about to begin.
-    pub fn new(outline: Outline) -> Screen {
+    pub(super) fn new(outline: Outline) -> Screen {
         let bar = draws_bars().then(|| {
             let style =
                 ProgressStyle::with_template("{prefix} {wide_bar} {msg}").expect("the template is constant");
@@ -117,14 +117,14 @@ impl Screen<'_> {
     }
 
     /// Clears the bar.
-    pub fn finish(&self) {
+    pub(super) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 
     /// Adds a text that is printed elsewhere to the run's log.
-    pub fn note(&self, text: &str) {
+    pub(super) fn note(&self, text: &str) {
         self.log.lock().expect("no panic while logging").line(text);
     }
 
@@ -143,12 +143,12 @@ impl Screen<'_> {
     }
 
     /// Prints a sentence about a step before the run begins.
-    pub fn say(&self, text: &str) {
+    pub(super) fn say(&self, text: &str) {
         self.sentence(&with_own_name(text.to_string()));
     }
 
     /// Shows how many files have been copied before the run begins.
-    pub fn copying(&self, done: usize, all: usize) {
+    pub(super) fn copying(&self, done: usize, all: usize) {
         let mut state = self.state.lock().expect("no panic while drawing");
         self.show(&mut state, ScreenPhase { name: "copying", done, all, unit: "files", details: Vec::new() });
     }

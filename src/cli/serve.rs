@@ -37,7 +37,7 @@ Examples:
   petteia serve runs/phage phage.safetensors --port 8000
   petteia serve --listen 0.0.0.0
   petteia serve --host my-box.local")]
-pub struct Serve {
+pub(super) struct Serve {
     /// Run folders, exported files to play against, or files with the rules of games as text
     #[arg(value_name = "RUN")]
     runs: Vec<PathBuf>,
@@ -62,7 +62,7 @@ pub struct Serve {
 
 impl Serve {
     /// Serves until it is interrupted.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         use_threads(self.threads)?;
         let means = Means { processor: self.device.processor()?, threads: rayon::current_num_threads() };
         let listener = self.listener()?;

@@ -27,7 +27,7 @@ static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Makes the signals above ask the work to stop cleanly, and turns a write beyond the maximum file size (`ulimit -f`)
 /// into an ordinary error. Handlers are set only once, even if a command calls this function again: with two handlers
 /// for a signal, its first occurrence would count as the second.
-pub fn catch_interrupts() {
+pub(super) fn catch_interrupts() {
     static CAUGHT: Once = Once::new();
     CAUGHT.call_once(|| {
         let caught = catch_endings();
@@ -38,7 +38,7 @@ pub fn catch_interrupts() {
 }
 
 /// Does the same as [`catch_interrupts`], and calls `on_signal` at the first signal, on a separate thread.
-pub fn on_interrupt(on_signal: impl FnOnce() + Send + 'static) {
+pub(super) fn on_interrupt(on_signal: impl FnOnce() + Send + 'static) {
     // on other systems a signal ends the program
     #[cfg(unix)]
     {
@@ -56,12 +56,12 @@ pub fn on_interrupt(on_signal: impl FnOnce() + Send + 'static) {
 }
 
 /// Whether the work should stop.
-pub fn interrupted() -> bool {
+pub(super) fn interrupted() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
 /// Returns the flag that is set when the work should stop.
-pub fn stop_flag() -> Arc<AtomicBool> {
+pub(super) fn stop_flag() -> Arc<AtomicBool> {
     STOP.clone()
 }
 

@@ -38,7 +38,7 @@ Examples:
   petteia site public phage runs/cage my.game
   petteia site public phage --balance
   petteia balance phage --train-minutes 60 --out public/phage-balance.html")]
-pub struct Site {
+pub(super) struct Site {
     /// Folder to write to
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
@@ -63,7 +63,7 @@ struct SiteGame {
 
 impl Site {
     /// Writes the pages, and prints where the index is.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         let entries = self.sources.iter().map(|source| {
             let run = run::is_run(source).then(|| source.clone());
             Ok(SiteGame { source: source.clone(), playable: playable(source, games)?, run })

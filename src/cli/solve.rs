@@ -41,7 +41,7 @@ Examples:
   petteia solve tic-tac-toe
   petteia solve tic-tac-toe --position 'X../.../... O'
   petteia solve cage-6 --out cage-6.jsonl.zst --count 1000 --nodes 50000")]
-pub struct Solve {
+pub(super) struct Solve {
     #[command(flatten)]
     pub game: GameArgs,
     /// Position to solve [default: the initial position]
@@ -75,7 +75,7 @@ pub struct Solve {
 
 impl Solve {
     /// Runs the command on a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub(super) fn on(self, rules: Opened) -> Result<()> {
         if self.nodes == 0 {
             return Err(Error::Config("--nodes 0: must be at least 1".into()));
         }

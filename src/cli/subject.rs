@@ -24,7 +24,7 @@ use crate::text_game::{self, EXTENSION};
 
 /// A game and its options on the command line.
 #[derive(Args, Clone)]
-pub struct GameArgs {
+pub(super) struct GameArgs {
     /// Game id (see `petteia games`), or a run, checkpoint, or exported file of the game
     #[arg(value_name = "GAME")]
     pub id: String,
@@ -34,7 +34,7 @@ pub struct GameArgs {
 }
 
 /// A game, and the agent that was named in place of the game.
-pub struct Subject {
+pub(super) struct Subject {
     pub rules: Opened,
     /// The agent as the user wrote it.
     pub agent: Option<OsString>,
@@ -42,12 +42,12 @@ pub struct Subject {
 
 impl GameArgs {
     /// Opens the named game.
-    pub fn opened(&self, games: Catalog) -> Result<Opened> {
+    pub(super) fn opened(&self, games: Catalog) -> Result<Opened> {
         self.subject(games).map(|subject| subject.rules)
     }
 
     /// Opens the game that was named, or whose agent was named.
-    pub fn subject(&self, games: Catalog) -> Result<Subject> {
+    pub(super) fn subject(&self, games: Catalog) -> Result<Subject> {
         let sets = game_settings(&self.set)?;
         let (id, mut options, agent) = if sets.contains_key(TEXT) {
             // a bot has the text of its game
@@ -64,7 +64,7 @@ impl GameArgs {
 ///
 /// # Errors
 /// If `word` is neither a game nor an agent with a known game.
-pub fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsString>)> {
+pub(super) fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsString>)> {
     if games.ids().iter().any(|id| id == word) {
         return Ok((word.to_string(), Settings::new(), None));
     }
@@ -105,7 +105,7 @@ pub fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsS
 ///
 /// # Errors
 /// If the file cannot be read, or its text is wrong with its default options.
-pub fn text_rules(path: &Path) -> Result<Option<(String, Settings)>> {
+pub(super) fn text_rules(path: &Path) -> Result<Option<(String, Settings)>> {
     if path.extension().is_none_or(|extension| extension != EXTENSION) {
         return Ok(None);
     }
@@ -130,12 +130,12 @@ impl Subject {
     /// Returns the agent of a command that needs one: the named agent, the agent given in place of the game, or the
     /// usual agent. For the usual agent, also returns a sentence that says which agent it is and begins with `role`,
     /// the agent's part in the command.
-    pub fn agent_or_usual(&self, named: Option<&OsString>, role: &str) -> (OsString, Option<String>) {
+    pub(super) fn agent_or_usual(&self, named: Option<&OsString>, role: &str) -> (OsString, Option<String>) {
         self.agent_or(named, || self.usual(role))
     }
 
     /// Does the same as [`Subject::agent_or_usual`], but `usual` returns the usual agent.
-    pub fn agent_or(
+    pub(super) fn agent_or(
         &self,
         named: Option<&OsString>,
         usual: impl FnOnce() -> (OsString, String),
@@ -151,7 +151,7 @@ impl Subject {
 
     /// Returns a person's opponent: the named agent, the agent given in place of the game, or otherwise a level or the
     /// usual agent, with a sentence that says which of them it is.
-    pub fn opponent(
+    pub(super) fn opponent(
         &self,
         named: Option<&OsString>,
         level: Option<usize>,
@@ -183,7 +183,7 @@ impl Subject {
 
     /// Returns the agent to use if none is named and the command does not need an agent that searches, and a sentence
     /// that says which agent it is.
-    pub fn shipped_or_usual(&self, role: &str) -> (OsString, String) {
+    pub(super) fn shipped_or_usual(&self, role: &str) -> (OsString, String) {
         match AgentSpec::shipped(&self.rules) {
             Ok(AgentSpec::Perfect) => {
                 (SHIPPED.into(), format!("{role} is `{SHIPPED}`, which is proved perfect"))
@@ -194,7 +194,7 @@ impl Subject {
 
     /// Returns the agent to use if none is named and the command needs an agent that searches, and a sentence that says
     /// which agent it is.
-    pub fn usual(&self, role: &str) -> (OsString, String) {
+    pub(super) fn usual(&self, role: &str) -> (OsString, String) {
         match AgentSpec::usual(&self.rules) {
             AgentSpec::Shipped(..) => (
                 SHIPPED.into(),
@@ -217,6 +217,6 @@ impl Subject {
 }
 
 /// Whether the user's text names the shipped agent, with any suffixes.
-pub fn is_shipped(agent: &OsStr) -> bool {
+pub(super) fn is_shipped(agent: &OsStr) -> bool {
     matches!(AgentSpec::parse(agent), Ok(AgentSpec::Shipped(..)))
 }

@@ -52,7 +52,7 @@ const AGENT_FLAGS: [(&str, &str); 5] = [
 ];
 
 /// Replaces the parser's guess in `error` with a better suggestion, if there is one.
-pub fn added(mut error: Error, games: Catalog) -> Error {
+pub(super) fn added(mut error: Error, games: Catalog) -> Error {
     let argument = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,

@@ -4,7 +4,7 @@
 //! are kept. A line can be printed before the next one is known.
 
 /// A column; the last one shown is not padded.
-pub struct Column {
+pub(super) struct Column {
     /// Its heading.
     pub heading: &'static str,
     /// The maximum width of its cells, in characters.
@@ -16,25 +16,25 @@ pub struct Column {
 }
 
 /// The columns that fit.
-pub struct Table {
+pub(super) struct Table {
     columns: Vec<(usize, Column)>,
 }
 
 impl Column {
     /// Makes a column of text.
-    pub fn text(heading: &'static str, width: usize, spare: u8) -> Column {
+    pub(super) fn text(heading: &'static str, width: usize, spare: u8) -> Column {
         Column { heading, width: width.max(heading.len()), right: false, spare }
     }
 
     /// Makes a column of numbers.
-    pub fn number(heading: &'static str, width: usize, spare: u8) -> Column {
+    pub(super) fn number(heading: &'static str, width: usize, spare: u8) -> Column {
         Column { right: true, ..Column::text(heading, width, spare) }
     }
 }
 
 impl Table {
     /// Makes a table of at most `width` characters, provided that enough columns can be omitted.
-    pub fn new(columns: Vec<Column>, width: Option<usize>) -> Table {
+    pub(super) fn new(columns: Vec<Column>, width: Option<usize>) -> Table {
         let mut columns: Vec<(usize, Column)> = columns.into_iter().enumerate().collect();
         let taken =
             |columns: &[(usize, Column)]| columns.iter().map(|(_, column)| column.width + 1).sum::<usize>();
@@ -49,12 +49,12 @@ impl Table {
     }
 
     /// Returns the line of headings.
-    pub fn head(&self) -> String {
+    pub(super) fn head(&self) -> String {
         self.join(self.columns.iter().map(|(_, column)| column.heading))
     }
 
     /// Returns a line of cells, given one cell for every column that [`Table::new`] received.
-    pub fn line(&self, cells: &[String]) -> String {
+    pub(super) fn line(&self, cells: &[String]) -> String {
         self.join(self.columns.iter().map(|(place, _)| cells[*place].as_str()))
     }
 

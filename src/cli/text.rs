@@ -8,37 +8,37 @@ use serde_json::Value;
 use terminal_size::{Width, terminal_size_of};
 use textwrap::WordSplitter;
 
-pub use crate::report::chart::counted;
+pub(super) use crate::report::chart::counted;
 
 /// The style of text that should stand out.
-pub const ACCENT: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Green)));
+pub(super) const ACCENT: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Green)));
 /// The maximum width of a paragraph, in columns.
 const MAX_WIDTH: usize = 80;
 
 /// Returns the width of the terminal on standard output, in columns; `None` if it is not a terminal.
-pub fn terminal_width() -> Option<usize> {
+pub(super) fn terminal_width() -> Option<usize> {
     terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| columns as usize)
 }
 
 /// Whether standard error is a terminal that can redraw a progress bar. Emacs's shell and the consoles of some editors
 /// cannot (`TERM=dumb`); they get the same lines as a file.
-pub fn draws_bars() -> bool {
+pub(super) fn draws_bars() -> bool {
     !ProgressDrawTarget::stderr().is_hidden()
 }
 
 /// Returns `text` in a style.
-pub fn painted(text: impl Display, style: Style) -> String {
+pub(super) fn painted(text: impl Display, style: Style) -> String {
     format!("{style}{text}{style:#}")
 }
 
 /// Wraps `text` at `width` columns and indents continuation lines; without a width, returns it unchanged.
-pub fn wrapped(text: &str, width: Option<usize>) -> String {
+pub(super) fn wrapped(text: &str, width: Option<usize>) -> String {
     hanging(text, 2, width)
 }
 
 /// Wraps like [`wrapped`], with continuation lines indented by `indent` columns, but by at most two thirds of the
 /// width.
-pub fn hanging(text: &str, indent: usize, width: Option<usize>) -> String {
+pub(super) fn hanging(text: &str, indent: usize, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_string() };
     let indent = " ".repeat(indent.min(width * 2 / 3));
     let fill = |line| textwrap::fill(line, whole_words(width).subsequent_indent(&indent));
@@ -47,13 +47,13 @@ pub fn hanging(text: &str, indent: usize, width: Option<usize>) -> String {
 }
 
 /// Returns the size of a network, as commands print it.
-pub fn network_size(filters: usize, blocks: usize) -> String {
+pub(super) fn network_size(filters: usize, blocks: usize) -> String {
     format!("{}, {}", counted(filters, "filter", "filters"), counted(blocks, "block", "blocks"))
 }
 
 /// Wraps an error, which follows `error: `, for the terminal on standard error. An error that shows a place in a text
 /// is left unchanged.
-pub fn wrapped_error(text: &str) -> String {
+pub(super) fn wrapped_error(text: &str) -> String {
     let width = terminal_size_of(std::io::stderr()).map(|(Width(columns), _)| columns as usize);
     if width.is_none() || text.lines().any(|line| line.trim_start().starts_with('|')) {
         return text.to_string();
@@ -64,7 +64,7 @@ pub fn wrapped_error(text: &str) -> String {
 }
 
 /// Wraps `text` as a paragraph of readable width, on a terminal or not.
-pub fn paragraph(text: &str) -> String {
+pub(super) fn paragraph(text: &str) -> String {
     textwrap::fill(text, whole_words(terminal_width().map_or(MAX_WIDTH, |width| width.min(MAX_WIDTH))))
 }
 
@@ -75,7 +75,7 @@ fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
 
 /// Removes from foreign text (a log, the name of a folder or a program) everything that controls the terminal: escape
 /// sequences, control characters, and characters that change the direction of the following text.
-pub fn foreign(text: &str) -> String {
+pub(super) fn foreign(text: &str) -> String {
     let commands = |letter: char| {
         let turns =
             matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -86,7 +86,7 @@ pub fn foreign(text: &str) -> String {
 
 /// Removes everything that controls the terminal, except colors, from a line of the program's own output. Foreign text
 /// in it should already have passed through [`foreign`]; this is a second safeguard.
-pub fn harmless(line: &str) -> String {
+pub(super) fn harmless(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(at) = rest.find(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t')) {
@@ -112,7 +112,7 @@ fn color(text: &str) -> Option<usize> {
 }
 
 /// Formats a value for people.
-pub fn display_value(value: &Value) -> String {
+pub(super) fn display_value(value: &Value) -> String {
     let join = |parts: Vec<String>| if parts.is_empty() { "none".into() } else { parts.join(", ") };
     match value {
         Value::Null => "none".into(),
@@ -126,11 +126,11 @@ pub fn display_value(value: &Value) -> String {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Returns text without its escape sequences.
-    pub fn plain(text: &str) -> String {
+    pub(crate) fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
     }
 

@@ -5,7 +5,7 @@
 
 mod plan;
 mod source;
-pub mod within;
+pub(super) mod within;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -74,7 +74,7 @@ Examples:
   petteia train --run runs/phage --generations 20
   petteia train phage --run runs/next --from runs/phage
   petteia train --fork runs/phage --at 5 --run runs/fork --set seed=2")]
-pub struct Train {
+pub(super) struct Train {
     /// Settings: a file, the name of a shipped config, or the id of a game [default: the settings of the run in DIR]
     #[arg(value_name = "CONFIG", required_unless_present_any = ["run", "from", "fork"], conflicts_with = "fork")]
     pub(super) config: Option<PathBuf>,
@@ -141,7 +141,7 @@ pub(super) enum ProcessRole {
 
 impl Train {
     /// Reads the config, trains, and prints a summary.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         let plan = Plan::of(&self, games)?;
         refuse_other_devices()?;
         use_threads(self.threads)?;
@@ -196,7 +196,7 @@ struct TrainGame<'a> {
 
 impl TrainGame<'_> {
     /// Trains on a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub(crate) fn on(self, rules: Opened) -> Result<()> {
         let started = Instant::now();
         run::check_rules(&rules)?;
         let (config, derived) = self.plan.suited(&rules)?;

@@ -32,7 +32,7 @@ if the run has finished or was interrupted.
 Examples:
   petteia watch
   petteia watch runs/phage")]
-pub struct Watch {
+pub(super) struct Watch {
     /// Run folder [default: the run in `runs` that is in training]
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
@@ -40,7 +40,7 @@ pub struct Watch {
 
 impl Watch {
     /// Follows the log.
-    pub fn run(self) -> Result<()> {
+    pub(super) fn run(self) -> Result<()> {
         let folder = match self.run {
             Some(folder) => folder,
             None => only_running(Path::new(RUNS))?,

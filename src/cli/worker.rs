@@ -34,7 +34,7 @@ Examples:
   petteia worker runs/phage
   petteia worker runs/phage --index 0 --of 8
   petteia worker runs/phage --only judge")]
-pub struct WorkerCommand {
+pub(super) struct WorkerCommand {
     /// Run folder; if there is no run yet, the worker waits for it
     #[arg(value_name = "RUN")]
     folder: PathBuf,
@@ -66,7 +66,7 @@ enum Only {
 
 impl WorkerCommand {
     /// Works until the run is finished.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         let number = self.number()?;
         let grace = Duration::try_from_secs_f64(self.grace)
             .map_err(|_| Error::Config(format!("--grace {}: must be 0 or more seconds", self.grace)))?;

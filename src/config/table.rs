@@ -147,7 +147,7 @@ pub(super) struct Rule<T> {
 impl<T: Value> Rule<T> {
     /// Checks the range and parity of a value. Compares in the setting's own type: a value that rounds to an f32 limit
     /// equals that limit.
-    pub fn check(&self, value: &T) -> Result<(), RangeProblem> {
+    pub(super) fn check(&self, value: &T) -> Result<(), RangeProblem> {
         let key = self.key;
         if let Some([low, high]) = &self.ends
             // written so that NaN fails
@@ -166,7 +166,7 @@ impl<T: Value> Rule<T> {
     }
 
     /// Returns the setting with its default.
-    pub fn setting(&self, default: &T) -> Setting {
+    pub(super) fn setting(&self, default: &T) -> Setting {
         Setting {
             key: self.key,
             doc: self.doc.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -180,7 +180,7 @@ impl<T: Value> Rule<T> {
 
     /// Takes the value from a section of a file that any version may have written. Returns `default` if the value is
     /// missing or has no meaning here, or the nearest permitted value if it is out of range.
-    pub fn read(&self, section: &mut toml::Table, default: T, ignored: &mut Vec<Ignored>) -> T {
+    pub(super) fn read(&self, section: &mut toml::Table, default: T, ignored: &mut Vec<Ignored>) -> T {
         let name = self.key.rsplit_once('.').map_or(self.key, |(_, name)| name);
         let Some(found) = section.remove(name) else { return default };
         let value = found.to_string();

@@ -13,10 +13,10 @@ use crate::program::Program;
 use crate::storage;
 
 /// Names and texts, sorted by name.
-pub type Entries = BTreeMap<&'static str, String>;
+pub(super) type Entries = BTreeMap<&'static str, String>;
 
 /// Returns the entries for an export of the checkpoint with this manifest and these `tensors`.
-pub fn entries(manifest: &Manifest, tensors: &[u8]) -> Entries {
+pub(super) fn entries(manifest: &Manifest, tensors: &[u8]) -> Entries {
     let sha256 = storage::sha256(tensors);
     let mut manifest = manifest.clone();
     if has_heads(&manifest.net) {

@@ -20,7 +20,7 @@ const KEPT: [&str; 4] = ["/registry/src/", "\\registry\\src\\", "/git/checkouts/
 const NEUTRAL: &str = "/rustc/";
 
 /// Overwrites the paths in a program and returns their number.
-pub fn scrub(program: &mut [u8]) -> usize {
+pub(super) fn scrub(program: &mut [u8]) -> usize {
     let ends: Vec<usize> = memmem::find_iter(program, END).collect();
     let mut prefixes = BTreeSet::new();
     let mut scrubbed = 0;

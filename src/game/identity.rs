@@ -203,12 +203,12 @@ impl GameIdentity {
 }
 
 /// Returns the name of a text game's rules, which is their checksum.
-pub fn text_name(text: &str) -> String {
+pub(crate) fn text_name(text: &str) -> String {
     if text.starts_with(TEXT_HASH) { text.into() } else { format!("{TEXT_HASH}{}", sha256(text.as_bytes())) }
 }
 
 /// Returns a short name of a text for people; a few digits are enough to tell texts apart.
-pub fn short_text_name(text: &str) -> String {
+pub(crate) fn short_text_name(text: &str) -> String {
     text_name(text).chars().take(TEXT_HASH.len() + 12).collect()
 }
 
@@ -297,7 +297,7 @@ pub fn ids_of<G: Variants>() -> impl Iterator<Item = String> {
 }
 
 /// Returns whether this can be the id of a game, which is in lower case with hyphens.
-pub fn is_id(id: &str) -> bool {
+pub(crate) fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
 }
 

@@ -35,7 +35,7 @@ pub(super) const WORTH_IT: f64 = 0.87;
 
 /// The measurements of one precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trial {
+pub(crate) struct Trial {
     /// The precision.
     pub precision: Precision,
     /// Time of the forward pass for one position, in seconds.
@@ -46,7 +46,7 @@ pub struct Trial {
 
 /// The distance between the answers of two forward passes, averaged over positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Distance {
+pub(crate) struct Distance {
     /// Total variation of the policies over legal actions: the share of probability that is on different actions, 0
     /// to 1.
     pub policy: f32,
@@ -56,7 +56,7 @@ pub struct Distance {
 
 impl Distance {
     /// The largest distance at which two forward passes count as the same player.
-    pub const MOST: Distance = Distance { policy: 0.02, score: 0.01 };
+    pub(crate) const MOST: Distance = Distance { policy: 0.02, score: 0.01 };
 
     /// Returns whether the distance is at most [`Distance::MOST`].
     pub(crate) fn is_small(self) -> bool {
@@ -135,7 +135,7 @@ impl<G: Game> PrecisionTrial<G> {
 
 /// Returns the precision that [`trials`] find the fastest among those whose answers are close to f32's. Returns f32
 /// if there is nothing to choose, or if the network's output is not finite.
-pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: usize) -> Precision {
+pub(crate) fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: usize) -> Precision {
     let precisions = CpuNet::precisions();
     if config.evaluator != EvaluatorKind::Fused || precisions.len() == 1 {
         return Precision::F32;
@@ -158,7 +158,7 @@ pub(crate) fn times_of_f32<G: Game>(
 }
 
 /// Returns the pick among `trials`, the first of which is f32's.
-pub fn pick(trials: &[Trial]) -> Precision {
+pub(crate) fn pick(trials: &[Trial]) -> Precision {
     let limit = trials[0].seconds * WORTH_IT;
     let pays = |trial: &&Trial| trial.seconds < limit && trial.distance.is_small();
     trials[1..].iter().find(pays).unwrap_or(&trials[0]).precision

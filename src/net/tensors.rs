@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for TensorHeader {
 }
 
 /// Returns the entry `name` in the metadata of a header.
-pub fn metadata(header: &Map<String, Value>, name: &str) -> Option<String> {
+pub(crate) fn metadata(header: &Map<String, Value>, name: &str) -> Option<String> {
     Some(header.get(METADATA)?.get(name)?.as_str()?.to_string())
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
 ///
 /// # Errors
 /// If the file does not contain exactly the tensors of the network.
-pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<()> {
+pub(crate) fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<()> {
     let mismatch =
         |what: String| Error::Data(format!("{place} does not hold the weights of this network: {what}"));
     let mut rest = bytes;

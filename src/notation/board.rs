@@ -10,7 +10,7 @@ use crate::game::{BoardStyle, Game, Player};
 
 /// The row of the board that is row `a` in files that write a square as two letters (`hg`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub(super) enum Rows {
     /// Rows are counted from the top, as in files of programs for Go.
     Down,
     /// Rows are counted from the bottom, for programs that begin with the top row in games that call that row 1.
@@ -18,7 +18,7 @@ pub enum Rows {
 }
 
 /// A game's board.
-pub struct WrittenBoard {
+pub(super) struct WrittenBoard {
     pub height: usize,
     pub width: usize,
     is_hexagonal: bool,
@@ -33,7 +33,7 @@ pub struct WrittenBoard {
 }
 
 impl WrittenBoard {
-    pub fn of<G: Game>(game: &G) -> WrittenBoard {
+    pub(super) fn of<G: Game>(game: &G) -> WrittenBoard {
         let shape = game.shape();
         let view = game.view(&game.initial());
         let mut rows = [[0, 0]; 2];
@@ -67,12 +67,12 @@ impl WrittenBoard {
 
     /// Returns whether a square written as two letters can be understood in two ways. On a board of hexagons it cannot,
     /// because neighboring hexagons would no longer be neighbors if the rows were mirrored.
-    pub fn has_two_ways(&self) -> bool {
+    pub(super) fn has_two_ways(&self) -> bool {
         !self.is_hexagonal
     }
 
     /// Returns the square for two letters (`hg`): the first is the column, the second the row.
-    pub fn of_letters(&self, text: &str, rows: Rows) -> Option<usize> {
+    pub(super) fn of_letters(&self, text: &str, rows: Rows) -> Option<usize> {
         let number = |letter: char| match letter {
             'a'..='z' => Some(letter as usize - 'a' as usize),
             'A'..='Z' => Some(26 + letter as usize - 'A' as usize),
@@ -89,7 +89,7 @@ impl WrittenBoard {
 
     /// Returns the square with this number among the dark squares, from 1. Square 1 is on Black's side of the board, at
     /// White's left.
-    pub fn of_number(&self, number: usize, black: Player) -> Option<usize> {
+    pub(super) fn of_number(&self, number: usize, black: Player) -> Option<usize> {
         let is_dark = |square: usize| (square / self.width + square % self.width).is_multiple_of(2);
         let from_top = |row: usize| (0..self.width).map(move |column| row * self.width + column);
         let mut dark: Vec<usize> =
@@ -118,7 +118,7 @@ impl WrittenBoard {
     }
 
     /// Returns the text of the position with these stones, in which `to_move` is to move.
-    pub fn position<G: Game>(
+    pub(super) fn position<G: Game>(
         &self,
         game: &G,
         setup: &Setup,
@@ -177,7 +177,7 @@ fn word_of_side<G: Game>(game: &G, player: Player) -> Option<String> {
 }
 
 /// Returns the squares that an action's text names, in order.
-pub fn squares_in(text: &str, board: &WrittenBoard) -> Vec<usize> {
+pub(super) fn squares_in(text: &str, board: &WrittenBoard) -> Vec<usize> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -193,6 +193,6 @@ pub fn squares_in(text: &str, board: &WrittenBoard) -> Vec<usize> {
 }
 
 /// Returns the name of a square.
-pub fn name_of(square: usize, board: &WrittenBoard) -> String {
+pub(super) fn name_of(square: usize, board: &WrittenBoard) -> String {
     square_text(square, board.width)
 }

@@ -23,7 +23,7 @@ pub(crate) struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// Splits a line into its parts; `None` if it is empty.
-    pub fn of(line: &'a str) -> Option<Line<'a>> {
+    pub(crate) fn of(line: &'a str) -> Option<Line<'a>> {
         let line = line.split('#').next().unwrap_or_default().trim();
         let marker = line.match_indices(MOVES).find(|(at, _)| {
             let is_apart = |letter: Option<char>| letter.is_none_or(char::is_whitespace);
@@ -41,7 +41,7 @@ impl<'a> Line<'a> {
 }
 
 /// Returns the games of a text.
-pub fn games(text: &str) -> impl Iterator<Item = Result<Written, Unread>> + '_ {
+pub(super) fn games(text: &str) -> impl Iterator<Item = Result<Written, Unread>> + '_ {
     text.lines().enumerate().filter_map(|(number, line)| {
         let line_number = number + 1;
         let unread = |what: String| Some(Err(Unread { line: line_number, what }));
@@ -64,7 +64,7 @@ pub fn games(text: &str) -> impl Iterator<Item = Result<Written, Unread>> + '_ {
 
 /// Returns the result that a word gives in a game whose players have these names. Examples of results are `first`,
 /// `1-0`, `Black`, `33-31`, `+2`, and `B+R`.
-pub fn result(word: &str, players: [&str; 2]) -> Option<Said> {
+pub(super) fn result(word: &str, players: [&str; 2]) -> Option<Said> {
     let verdict = |winner| Some(Said { winner, ended: None });
     if let Some(player) = players.iter().position(|name| name.eq_ignore_ascii_case(word)) {
         return verdict([Winner::First, Winner::Second][player]);
@@ -100,6 +100,6 @@ pub fn result(word: &str, players: [&str; 2]) -> Option<Said> {
 }
 
 /// Returns how a game ended, from a word after its result.
-pub fn ended(word: &str) -> Option<Ended> {
+pub(super) fn ended(word: &str) -> Option<Ended> {
     Ended::from_id(&word.to_lowercase())
 }

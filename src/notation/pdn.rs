@@ -13,12 +13,12 @@ use crate::error::quoted;
 use crate::replay::ended::Ended;
 
 /// The characters between the squares of an action.
-pub const SEPARATORS: [char; 4] = ['-', 'x', 'X', ':'];
+pub(super) const SEPARATORS: [char; 4] = ['-', 'x', 'X', ':'];
 /// The characters after an action that comment on it.
 const MARKS: [char; 4] = ['!', '?', '*', '+'];
 
 /// The games of a text.
-pub struct Games<'a> {
+pub(super) struct Games<'a> {
     scan: Scan<'a>,
 }
 
@@ -36,7 +36,7 @@ struct PdnGame {
 }
 
 impl<'a> Games<'a> {
-    pub fn new(text: &'a str) -> Games<'a> {
+    pub(super) fn new(text: &'a str) -> Games<'a> {
         Games { scan: Scan::new(text) }
     }
 
@@ -236,7 +236,7 @@ fn is_square(text: &str) -> bool {
 
 /// Parses a result. `1-0` is a win for the player who acts first, even in games in which that is Black, as programs
 /// such as CheckerBoard write it.
-pub fn result(text: &str) -> Option<Said> {
+pub(super) fn result(text: &str) -> Option<Said> {
     let winner = match text.trim() {
         "1-0" | "2-0" => Winner::First,
         "0-1" | "0-2" => Winner::Second,

@@ -1,24 +1,24 @@
 //! Scans a text character by character, and keeps track of the current line.
 
 /// A text that is read from beginning to end.
-pub struct Scan<'a> {
+pub(super) struct Scan<'a> {
     text: &'a str,
     at: usize,
     pub line: usize,
 }
 
 impl<'a> Scan<'a> {
-    pub fn new(text: &'a str) -> Scan<'a> {
+    pub(super) fn new(text: &'a str) -> Scan<'a> {
         Scan { text, at: 0, line: 1 }
     }
 
     /// Returns the next character without taking it.
-    pub fn peek(&self) -> Option<char> {
+    pub(super) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
     /// Takes the next character.
-    pub fn next(&mut self) -> Option<char> {
+    pub(super) fn next(&mut self) -> Option<char> {
         let next = self.peek()?;
         self.at += next.len_utf8();
         self.line += usize::from(next == '\n');
@@ -26,7 +26,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Takes the next character if it is `wanted`, and returns whether it was.
-    pub fn takes(&mut self, wanted: char) -> bool {
+    pub(super) fn takes(&mut self, wanted: char) -> bool {
         let is_there = self.peek() == Some(wanted);
         if is_there {
             self.next();
@@ -35,12 +35,12 @@ impl<'a> Scan<'a> {
     }
 
     /// Skips white space.
-    pub fn skip_space(&mut self) {
+    pub(super) fn skip_space(&mut self) {
         self.while_next(char::is_whitespace);
     }
 
     /// Takes all characters up to the first one that is not `wanted`.
-    pub fn while_next(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
+    pub(super) fn while_next(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let start = self.at;
         while self.peek().is_some_and(&wanted) {
             self.next();
@@ -49,7 +49,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the rest of the text.
-    pub fn rest(&self) -> &'a str {
+    pub(super) fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 }

@@ -12,12 +12,12 @@ use crate::error::quoted;
 use crate::replay::ended::Ended;
 
 /// The games of a text.
-pub struct Games<'a> {
+pub(super) struct Games<'a> {
     scan: Scan<'a>,
 }
 
 impl<'a> Games<'a> {
-    pub fn new(text: &'a str) -> Games<'a> {
+    pub(super) fn new(text: &'a str) -> Games<'a> {
         Games { scan: Scan::new(text) }
     }
 
@@ -221,7 +221,7 @@ fn board(written: &mut Written, value: &str) -> Result<(), String> {
 
 /// Parses a result: `B+R`, `W+Time`, `B+12`, `Draw`, `0`, or, in GGF, Black's lead: `-12.0`, `+64.0:r`. Returns `None`
 /// if the text gives no result or states that there is none (`?`, `Void`).
-pub fn result(value: &str) -> Option<Said> {
+pub(super) fn result(value: &str) -> Option<Said> {
     let value = value.trim().to_lowercase();
     if let Some((winner, how)) = value.split_once('+').filter(|(winner, _)| !winner.is_empty()) {
         let winner =

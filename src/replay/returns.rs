@@ -10,7 +10,7 @@ use crate::search::evaluator::Wdl;
 
 /// What one ply of a game contributes to the value targets.
 #[derive(Clone, Copy, Debug)]
-pub struct PlyTarget {
+pub(crate) struct PlyTarget {
     /// The player to move.
     pub mover: Player,
     /// The search's result for the mover; `None` if the ply was not searched.
@@ -25,7 +25,7 @@ pub struct PlyTarget {
 /// on, whose weights fall by the factor 1 - d with each ply. This is TD(lambda) with lambda = 1 - d (Sutton 1988). With
 /// `replay.blunder`, an action that the search did not prefer and that lost at least that much value is a blunder. For
 /// all earlier plies, the game ends there: their outcome is the value that the search found before the blunder.
-pub fn value_targets(plies: &[PlyTarget], outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
+pub(crate) fn value_targets(plies: &[PlyTarget], outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
     let decay = settings.value_decay;
     let mut targets = vec![Wdl::of(outcome, Player::First); plies.len()];
     // for the first player: the result expected from later plies, and the value of the next ply

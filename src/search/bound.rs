@@ -24,7 +24,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: f64) {
         let Spread { count, sum, squares } = *self;
         *self = Spread { count: count + 1, sum: sum + value, squares: squares + value * value };
     }

@@ -38,7 +38,7 @@ pub(super) struct Halving {
 impl Halving {
     /// Plans `simulations` simulations. If `noise` is given, it is the scale of the noise and the random stream to draw
     /// from.
-    pub fn begin(
+    pub(super) fn begin(
         &mut self,
         config: &SearchConfig,
         nodes: &Nodes,
@@ -59,13 +59,13 @@ impl Halving {
     }
 
     /// Drops the plan.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.start.clear();
     }
 
     /// Returns the root's edge for the next simulation, or `None` if nothing is planned or every action is a proven
     /// loss.
-    pub fn follow(&mut self, config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
+    pub(super) fn follow(&mut self, config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
         if self.start.is_empty() {
             return None;
         }
@@ -75,7 +75,7 @@ impl Halving {
     }
 
     /// Returns the number of simulations that may be in flight at once: the number left until the next halving.
-    pub fn together(&self) -> usize {
+    pub(super) fn together(&self) -> usize {
         if self.start.is_empty() {
             return usize::MAX;
         }
@@ -84,12 +84,12 @@ impl Halving {
     }
 
     /// Takes back the last simulation.
-    pub fn take_back(&mut self) {
+    pub(super) fn take_back(&mut self) {
         self.next = self.next.saturating_sub(1);
     }
 
     /// Returns the edge to play, or `None` if nothing is planned or every action is a proven loss.
-    pub fn winner(&self, config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
+    pub(super) fn winner(&self, config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
         if self.start.is_empty() { None } else { self.best(config, nodes, None) }
     }
 
@@ -130,7 +130,7 @@ pub(super) struct Completed {
 
 impl Completed {
     /// Returns the completed values of a root that was evaluated.
-    pub fn new(config: &SearchConfig, nodes: &Nodes) -> Completed {
+    pub(super) fn new(config: &SearchConfig, nodes: &Nodes) -> Completed {
         let root = nodes.get(ROOT);
         let player = root.to_move;
         let (mut visits, mut most_visits, mut mass, mut sum) = (0u64, 0, 0.0, 0.0);
@@ -165,12 +165,12 @@ impl Completed {
     }
 
     /// Returns the value of the improved policy over these edges.
-    pub fn expected(&self, edges: &[Edge]) -> f32 {
+    pub(super) fn expected(&self, edges: &[Edge]) -> f32 {
         edges.iter().zip(self.improved_policy(edges)).map(|(edge, share)| share * self.of(edge)).sum()
     }
 
     /// Returns softmax(logits + sigma(completed q)) over these edges.
-    pub fn improved_policy(&self, edges: &[Edge]) -> Vec<f32> {
+    pub(super) fn improved_policy(&self, edges: &[Edge]) -> Vec<f32> {
         let mut shares: Vec<f32> =
             edges.iter().map(|edge| logit(edge.prior) + self.sigma(self.of(edge))).collect();
         let top = shares.iter().copied().fold(f32::NEG_INFINITY, f32::max);

@@ -34,13 +34,13 @@ const _: () = assert!(size_of::<Node>() == 32);
 
 impl Node {
     /// Returns the indices of the node's edges.
-    pub fn range(&self) -> Range<usize> {
+    pub(super) fn range(&self) -> Range<usize> {
         let first = self.first_edge as usize;
         first..first + usize::from(self.last_edge) + 1
     }
 
     /// Returns the mean value for the first player.
-    pub fn mean(&self) -> f32 {
+    pub(super) fn mean(&self) -> f32 {
         (self.value / self.visits as f64) as f32
     }
 }
@@ -55,7 +55,7 @@ const CHILD: u32 = (1 << RESULT_SHIFT) - 1;
 
 impl Link {
     /// Returns the node below the edge, if there is one.
-    pub fn child(self) -> Option<usize> {
+    pub(super) fn child(self) -> Option<usize> {
         let child = self.0 & CHILD;
         (child != 0).then_some(child as usize)
     }
@@ -65,7 +65,7 @@ impl Link {
     }
 
     /// Returns the exact result, once known.
-    pub fn proven(self) -> Option<Outcome> {
+    pub(super) fn proven(self) -> Option<Outcome> {
         match self.0 >> RESULT_SHIFT {
             0 => None,
             1 => Some(Outcome::Win(Player::First)),
@@ -110,7 +110,7 @@ const PROVEN: f32 = 1e6;
 
 impl StoredEdge {
     /// Returns the plies to the end of the game according to the proof of a win or a loss, including this action.
-    pub fn plies(&self) -> Option<u32> {
+    pub(super) fn plies(&self) -> Option<u32> {
         let decided = matches!(self.link.proven(), Some(Outcome::Win(_)));
         decided.then(|| (PROVEN - self.mean.abs()) as u32)
     }
@@ -132,24 +132,24 @@ pub(super) struct Nodes {
 
 impl Nodes {
     /// Returns an empty tree for a search with these settings.
-    pub fn new(config: &SearchConfig) -> Nodes {
+    pub(super) fn new(config: &SearchConfig) -> Nodes {
         Nodes { with_squares: config.cpuct_spread > 0.0, ..Nodes::default() }
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    pub fn root(&self) -> Option<&Node> {
+    pub(super) fn root(&self) -> Option<&Node> {
         self.nodes.first()
     }
 
-    pub fn get(&self, node: usize) -> &Node {
+    pub(super) fn get(&self, node: usize) -> &Node {
         &self.nodes[node]
     }
 
     /// Returns the number of nodes, and the bytes that they and their edges take.
-    pub fn size(&self) -> (usize, usize) {
+    pub(super) fn size(&self) -> (usize, usize) {
         let (nodes, edges) = (self.nodes.len(), self.edges.len());
         let a_node = size_of::<Node>() + size_of::<f32>();
         (nodes, nodes * a_node + self.squares.len() * size_of::<f64>() + edges * size_of::<StoredEdge>())
@@ -159,19 +159,19 @@ impl Nodes {
     ///
     /// # Panics
     /// If the settings do not need these sums.
-    pub fn squares(&self, node: usize) -> f64 {
+    pub(super) fn squares(&self, node: usize) -> f64 {
         self.squares[node]
     }
 
     /// Adds the square of a value to the sum of a node, if the settings need it.
     #[inline(always)]
-    pub fn square(&mut self, node: usize, value: f64) {
+    pub(super) fn square(&mut self, node: usize, value: f64) {
         if self.with_squares {
             self.squares[node] += value * value;
         }
     }
 
-    pub fn get_mut(&mut self, node: usize) -> &mut Node {
+    pub(super) fn get_mut(&mut self, node: usize) -> &mut Node {
         &mut self.nodes[node]
     }
 
@@ -179,7 +179,7 @@ impl Nodes {
     ///
     /// # Panics
     /// If no action is legal, or if there are too many actions, nodes, or edges.
-    pub fn push(
+    pub(super) fn push(
         &mut self,
         edge: Option<usize>,
         to_move: Player,
@@ -214,12 +214,12 @@ impl Nodes {
     }
 
     /// Returns the evaluator's own value of the root, for the first player.
-    pub fn root_raw(&self) -> f32 {
+    pub(super) fn root_raw(&self) -> f32 {
         self.raw[0]
     }
 
     /// Stores the exact result of an edge, and the plies to the end of the game.
-    pub fn prove(&mut self, edge: usize, outcome: Outcome, plies: u32) {
+    pub(super) fn prove(&mut self, edge: usize, outcome: Outcome, plies: u32) {
         let edge = &mut self.edges[edge];
         edge.link = edge.link.with_proven(outcome);
         edge.mean = match outcome {
@@ -229,12 +229,12 @@ impl Nodes {
     }
 
     /// Drops everything but keeps the memory.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.truncate(0, 0);
     }
 
     /// Makes `root` the root: its subtree moves to the front, in order, and the rest is dropped.
-    pub fn keep_subtree(&mut self, root: usize) {
+    pub(super) fn keep_subtree(&mut self, root: usize) {
         // for each node that is kept: 1 + the new index of the edge that leads to it
         self.moved.clear();
         self.moved.resize(self.nodes.len(), 0);

@@ -10,7 +10,7 @@ use crate::game::{Action, Game};
 use crate::random::Random;
 
 /// Turns logits into probabilities. Returns false if a logit is not finite; the values are then meaningless.
-pub fn softmax(values: &mut [f32]) -> bool {
+pub(crate) fn softmax(values: &mut [f32]) -> bool {
     let (mut top, mut finite) = (f32::NEG_INFINITY, true);
     for &value in values.iter() {
         top = top.max(value);
@@ -54,7 +54,7 @@ pub(crate) fn not_finite<G: Game>(game: &G, state: &G::State) -> Error {
 /// # Panics
 ///
 /// If there is no action, or if the temperature is negative or NaN.
-pub fn draw(weights: &[(Action, u32)], temperature: f32, random: &mut Random) -> Action {
+pub(crate) fn draw(weights: &[(Action, u32)], temperature: f32, random: &mut Random) -> Action {
     assert!(temperature >= 0.0, "a temperature must be 0 or more, not {temperature}");
     // the last of the largest weights: drawn at temperature 0, or if rounding errors leave no other action
     let largest = weights.iter().max_by_key(|(_, weight)| *weight).expect("there is an action to draw");

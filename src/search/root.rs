@@ -34,7 +34,7 @@ pub(super) struct RootPlan {
 
 impl RootPlan {
     /// Resets the plan for another root.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.noisy = false;
         self.halving.clear();
         self.spreads.clear();

@@ -72,7 +72,7 @@ impl InFlight {
 }
 
 /// Something that needs searches.
-pub trait Task<G: Game>: Send {
+pub(crate) trait Task<G: Game>: Send {
     /// Advances until the task's [search](Task::search) has [requests](Search::requests), and returns the number of the
     /// evaluator that they are for. Returns `None` once the task is finished.
     ///
@@ -88,7 +88,7 @@ pub trait Task<G: Game>: Send {
 }
 
 /// All tasks; any thread may call it at any time.
-pub trait Tasks<G: Game>: Sync {
+pub(crate) trait Tasks<G: Game>: Sync {
     /// The kind of the tasks.
     type Task: Task<G>;
 
@@ -126,7 +126,7 @@ pub trait Tasks<G: Game>: Sync {
 
 /// A batch that an evaluator has answered.
 #[derive(Clone, Copy, Debug)]
-pub struct Batch {
+pub(crate) struct Batch {
     /// The requests.
     pub requests: usize,
     /// The number of requests answered from a cache.
@@ -229,7 +229,7 @@ fn in_halves<'e, G: Game, T: Tasks<G>>(
 ///
 /// # Errors
 /// If a task or an evaluator fails, or, with [`Error::Interrupted`], if `tick` returns false.
-pub fn map<G: Game, T: Task<G> + Send, R: Send>(
+pub(crate) fn map<G: Game, T: Task<G> + Send, R: Send>(
     count: usize,
     in_flight: InFlight,
     begin: impl Fn(usize) -> Result<T> + Sync,

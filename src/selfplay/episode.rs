@@ -19,7 +19,7 @@ use crate::search::together::Task;
 const PRIOR_WHOLE: f32 = 1e6;
 
 /// A game in flight.
-pub struct Episode<G: Game> {
+pub(crate) struct Episode<G: Game> {
     game: G,
     settings: SelfplayConfig,
     root: RootKind,
@@ -57,7 +57,7 @@ impl<G: Game> Episode<G> {
     ///
     /// # Panics
     /// If a start of the generation is not a position of the game.
-    pub fn new(game: &G, generation: &Generation, index: usize) -> Episode<G> {
+    pub(crate) fn new(game: &G, generation: &Generation, index: usize) -> Episode<G> {
         let Config { seed, search, selfplay, .. } = generation.config;
         let random = stream(*seed, Purpose::Selfplay, &[generation.number as u64, index as u64]);
         let start = generation.starts.of(index);
@@ -103,17 +103,17 @@ impl<G: Game> Episode<G> {
 
     /// Returns the number of plies searched so far: all plies except those of the opening that were drawn at random or
     /// from the policy.
-    pub fn searched(&self) -> usize {
+    pub(crate) fn searched(&self) -> usize {
         self.actions.len() - self.unsearched
     }
 
     /// Returns the number of simulations made so far.
-    pub fn simulations(&self) -> usize {
+    pub(crate) fn simulations(&self) -> usize {
         self.earlier + self.search.simulations()
     }
 
     /// Returns the numbers of plies searched and of simulations made since the last call.
-    pub fn advanced(&mut self) -> [usize; 2] {
+    pub(crate) fn advanced(&mut self) -> [usize; 2] {
         let now = [self.searched(), self.simulations()];
         let before = std::mem::replace(&mut self.told, now);
         [now[0] - before[0], now[1] - before[1]]

@@ -12,12 +12,12 @@ use crate::game::{Game, GameIdentity, Player, Rules, Settings, option_difference
 /// The version of the format.
 const FORMAT: u32 = 1;
 /// The maximum size of a saved game in bytes, enough for 100,000 actions.
-pub const LARGEST: u64 = 4 << 20;
+pub(crate) const LARGEST: u64 = 4 << 20;
 
 /// A saved game as text, not yet checked by the rules.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Saved {
+pub(crate) struct Saved {
     format: u32,
     /// The id in the registry.
     pub game: String,
@@ -33,7 +33,11 @@ pub struct Saved {
 }
 
 /// Returns the text of a game; `resigned` is the player who resigned, if any.
-pub fn text<G: Game>(identity: &GameIdentity, session: &Session<G>, resigned: Option<Player>) -> String {
+pub(crate) fn text<G: Game>(
+    identity: &GameIdentity,
+    session: &Session<G>,
+    resigned: Option<Player>,
+) -> String {
     let saved = Saved {
         format: FORMAT,
         game: identity.id.clone(),
@@ -51,7 +55,7 @@ impl Saved {
     ///
     /// # Errors
     /// If it is not a saved game, or if it has another format.
-    pub fn parse(text: &str, place: &str) -> Result<Saved> {
+    pub(crate) fn parse(text: &str, place: &str) -> Result<Saved> {
         let fault = |what: String| Error::Data(format!("{place}: {what}"));
         let saved: Saved =
             serde_json::from_str(text).map_err(|error| fault(format!("it is not a saved game: {error}")))?;
@@ -69,7 +73,7 @@ impl Saved {
 ///
 /// # Errors
 /// If somebody resigned in a game that is over by its rules.
-pub fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Player>) -> Result<()> {
+pub(crate) fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Player>) -> Result<()> {
     match resigned {
         Some(_) if session.is_over() => {
             Err(Error::Data("the game is over by its rules, so no player can have resigned".into()))
@@ -83,7 +87,11 @@ pub fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Player>) -
 ///
 /// # Errors
 /// If it is not a saved game, if it belongs to another game, or if it contradicts the rules.
-pub fn parse<G: Game>(rules: &Rules<G>, text: &str, place: &str) -> Result<(Session<G>, Option<Player>)> {
+pub(crate) fn parse<G: Game>(
+    rules: &Rules<G>,
+    text: &str,
+    place: &str,
+) -> Result<(Session<G>, Option<Player>)> {
     let fault = |what: String| Error::Data(format!("{place}: {what}"));
     let saved = Saved::parse(text, place)?;
     if saved.game != rules.identity.id {

@@ -40,7 +40,7 @@ pub(super) struct BoundsTable {
 
 impl BoundsTable {
     /// Returns an empty table of at most `bytes` bytes, but with at least one bucket.
-    pub fn new(bytes: usize) -> BoundsTable {
+    pub(super) fn new(bytes: usize) -> BoundsTable {
         let buckets = (bytes / size_of::<Entry>() / WAYS).max(1);
         // the largest power of two that fits
         let buckets = 1 << buckets.ilog2();
@@ -61,13 +61,13 @@ impl BoundsTable {
     }
 
     /// Returns the entry of a position, if there is one.
-    pub fn get(&self, key: u64) -> Option<&Entry> {
+    pub(super) fn get(&self, key: u64) -> Option<&Entry> {
         self.entries[self.bucket(key)].iter().find(|entry| entry.work > 0 && entry.key == key)
     }
 
     /// Makes the processor load the buckets of these positions. Buckets are far apart in memory, and several loads that
     /// do not wait for each other take about as long as a single one.
-    pub fn load(&self, keys: impl Iterator<Item = u64>) {
+    pub(super) fn load(&self, keys: impl Iterator<Item = u64>) {
         let ends = keys.fold(0, |sum: u32, key| {
             let bucket = self.bucket(key);
             sum ^ self.entries[bucket.start].work ^ self.entries[bucket.end - 1].work
@@ -76,7 +76,7 @@ impl BoundsTable {
     }
 
     /// Stores an entry, whose `work` must be at least 1.
-    pub fn put(&mut self, entry: Entry) {
+    pub(super) fn put(&mut self, entry: Entry) {
         if self.used * 2 > self.entries.len() && self.entries.len() < self.most {
             self.grow();
         }

@@ -99,54 +99,54 @@ mod none {
     use super::Result;
 
     #[derive(Debug)]
-    pub enum Object {}
+    pub(crate) enum Object {}
 
     impl Object {
-        pub fn read(&self, _limit: u64, _what: &str) -> Result<Vec<u8>> {
+        pub(crate) fn read(&self, _limit: u64, _what: &str) -> Result<Vec<u8>> {
             match *self {}
         }
 
-        pub fn open(&self) -> Result<File> {
+        pub(crate) fn open(&self) -> Result<File> {
             match *self {}
         }
 
-        pub fn write(&self, _bytes: Vec<u8>) -> Result<()> {
+        pub(crate) fn write(&self, _bytes: Vec<u8>) -> Result<()> {
             match *self {}
         }
 
-        pub fn create(&self, _bytes: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        pub(crate) fn create(&self, _bytes: Vec<u8>) -> Result<Option<Vec<u8>>> {
             match *self {}
         }
 
-        pub fn append(&self, _bytes: &[u8]) -> Result<()> {
+        pub(crate) fn append(&self, _bytes: &[u8]) -> Result<()> {
             match *self {}
         }
 
-        pub fn sync(&self) -> Result<()> {
+        pub(crate) fn sync(&self) -> Result<()> {
             match *self {}
         }
 
-        pub fn list(&self) -> Result<Vec<PathBuf>> {
+        pub(crate) fn list(&self) -> Result<Vec<PathBuf>> {
             match *self {}
         }
 
-        pub fn files_below(&self) -> Result<Vec<(PathBuf, u64)>> {
+        pub(crate) fn files_below(&self) -> Result<Vec<(PathBuf, u64)>> {
             match *self {}
         }
 
-        pub fn folders_with(&self, _name: &str) -> Result<Vec<PathBuf>> {
+        pub(crate) fn folders_with(&self, _name: &str) -> Result<Vec<PathBuf>> {
             match *self {}
         }
 
-        pub fn about(&self) -> Result<Option<FileAbout>> {
+        pub(crate) fn about(&self) -> Result<Option<FileAbout>> {
             match *self {}
         }
 
-        pub fn remove(&self) -> Result<()> {
+        pub(crate) fn remove(&self) -> Result<()> {
             match *self {}
         }
 
-        pub fn rename(&self, _to: &Path) -> Result<()> {
+        pub(crate) fn rename(&self, _to: &Path) -> Result<()> {
             match *self {}
         }
     }

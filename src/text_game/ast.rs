@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use std::ops::BitOr;
 
 /// The types of the leaves of a tree.
-pub trait Leaves: Clone + Debug + PartialEq {
+pub(super) trait Leaves: Clone + Debug + PartialEq {
     /// A set of squares that is not composed of other sets.
     type Squares: Clone + Debug + PartialEq;
     /// A step to a neighbor.
@@ -35,7 +35,7 @@ pub trait Leaves: Clone + Debug + PartialEq {
 ///
 /// An implementation defines the new leaf for each leaf. It can also replace whole sets and conditions, because every
 /// part of a tree goes through [`Mapping::set`] and [`Mapping::condition`].
-pub trait Mapping<L: Leaves, N: Leaves>: Sized {
+pub(super) trait Mapping<L: Leaves, N: Leaves>: Sized {
     fn squares(&mut self, squares: &L::Squares) -> Set<N>;
     fn direction(&mut self, direction: L::Direction) -> N::Direction;
     fn leap(&mut self, leap: L::Leap) -> N::Leap;
@@ -66,7 +66,7 @@ pub trait Mapping<L: Leaves, N: Leaves>: Sized {
 
 /// The side that pieces or a counter belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub(super) enum Side {
     /// The player who acts or, in ends, the player who has acted.
     Own,
     Enemy,
@@ -74,7 +74,7 @@ pub enum Side {
 
 /// What a set costs and depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Nature {
+pub(super) struct Nature {
     /// Takes more than a few operations, so it is worth computing only once per position.
     pub costs_much: bool,
     /// Depends on the squares of an action: `from`, `to`, `over`.
@@ -102,12 +102,12 @@ impl Nature {
     const OF_ACTION: Nature = Nature { of_action: true, ..Nature::NONE };
 
     /// Whether the set depends on the direction in which a piece moves.
-    pub fn is_directed(self) -> bool {
+    pub(super) fn is_directed(self) -> bool {
         self.ahead || self.others
     }
 
     /// Whether the set is the same for all actions of a position.
-    pub fn is_of_position(self) -> bool {
+    pub(super) fn is_of_position(self) -> bool {
         !self.of_action && !self.is_directed()
     }
 }
@@ -129,7 +129,7 @@ impl BitOr for Nature {
 
 /// A set of squares.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Set<L: Leaves> {
+pub(super) enum Set<L: Leaves> {
     Leaf(L::Squares),
     /// Squares without a piece.
     Empty,
@@ -170,21 +170,21 @@ pub enum Set<L: Leaves> {
 
 /// Squares and directions from them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Around<L: Leaves> {
+pub(super) struct Around<L: Leaves> {
     pub of: Set<L>,
     pub directions: Vec<L::Direction>,
 }
 
 /// Squares and leaps from them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Leaping<L: Leaves> {
+pub(super) struct Leaping<L: Leaves> {
     pub of: Set<L>,
     pub leaps: Vec<L::Leap>,
 }
 
 /// Two sets and the directions that connect them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Along<L: Leaves> {
+pub(super) struct Along<L: Leaves> {
     pub of: Set<L>,
     pub with: Set<L>,
     pub directions: Vec<L::Direction>,
@@ -192,7 +192,7 @@ pub struct Along<L: Leaves> {
 
 /// Rows of squares that belong to a set.
 #[derive(Clone, Debug, PartialEq)]
-pub struct InRow<L: Leaves> {
+pub(super) struct InRow<L: Leaves> {
     pub of: Set<L>,
     pub row: L::Row,
     /// Whether longer rows do not count.
@@ -200,16 +200,16 @@ pub struct InRow<L: Leaves> {
 }
 
 impl<L: Leaves> Set<L> {
-    pub fn and(one: Set<L>, other: Set<L>) -> Set<L> {
+    pub(super) fn and(one: Set<L>, other: Set<L>) -> Set<L> {
         Set::And(Box::new([one, other]))
     }
 
-    pub fn or(one: Set<L>, other: Set<L>) -> Set<L> {
+    pub(super) fn or(one: Set<L>, other: Set<L>) -> Set<L> {
         Set::Or(Box::new([one, other]))
     }
 
     /// Returns the direct parts of this set, in their order.
-    pub fn parts(&self) -> impl Iterator<Item = &Set<L>> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Set<L>> {
         let (one, other) = match self {
             Set::Leaf(_) | Set::Empty | Set::From | Set::To | Set::Over | Set::Moved | Set::Floor(_) => {
                 (None, None)
@@ -229,7 +229,7 @@ impl<L: Leaves> Set<L> {
     }
 
     /// Returns what this node costs and depends on, without its parts.
-    pub fn node(&self) -> Nature {
+    pub(super) fn node(&self) -> Nature {
         let search = |directions: &[L::Direction]| Nature {
             costs_much: true,
             is_sided: directions.iter().any(|direction| L::is_relative(*direction)),
@@ -254,12 +254,12 @@ impl<L: Leaves> Set<L> {
     }
 
     /// Returns what the whole set costs and depends on.
-    pub fn nature(&self) -> Nature {
+    pub(super) fn nature(&self) -> Nature {
         self.parts().fold(self.node(), |nature, part| nature | part.nature())
     }
 
     /// Returns the same kind of set with mapped parts.
-    pub fn mapped<N: Leaves, Map: Mapping<L, N>>(&self, map: &mut Map) -> Set<N> {
+    pub(super) fn mapped<N: Leaves, Map: Mapping<L, N>>(&self, map: &mut Map) -> Set<N> {
         match self {
             Set::Leaf(squares) => map.squares(squares),
             Set::Empty => Set::Empty,
@@ -309,7 +309,7 @@ impl<L: Leaves> Along<L> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Number<L: Leaves> {
+pub(super) enum Number<L: Leaves> {
     Is(i64),
     Count(Set<L>),
     Counter(L::Counter),
@@ -323,11 +323,11 @@ pub enum Number<L: Leaves> {
 }
 
 impl<L: Leaves> Number<L> {
-    pub fn plus(one: Number<L>, other: Number<L>) -> Number<L> {
+    pub(super) fn plus(one: Number<L>, other: Number<L>) -> Number<L> {
         Number::Plus(Box::new([one, other]))
     }
 
-    pub fn minus(one: Number<L>, other: Number<L>) -> Number<L> {
+    pub(super) fn minus(one: Number<L>, other: Number<L>) -> Number<L> {
         Number::Minus(Box::new([one, other]))
     }
 
@@ -354,7 +354,7 @@ impl<L: Leaves> Number<L> {
     }
 
     /// Returns the same kind of number with mapped parts.
-    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Number<N> {
+    pub(super) fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Number<N> {
         match self {
             Number::Is(number) => Number::Is(*number),
             Number::Count(of) => Number::Count(map.set(of)),
@@ -370,7 +370,7 @@ impl<L: Leaves> Number<L> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
+pub(super) enum Compare {
     Less,
     AtMost,
     Is,
@@ -380,7 +380,7 @@ pub enum Compare {
 }
 
 impl Compare {
-    pub fn holds(self, one: i64, other: i64) -> bool {
+    pub(super) fn holds(self, one: i64, other: i64) -> bool {
         match self {
             Compare::Less => one < other,
             Compare::AtMost => one <= other,
@@ -393,7 +393,7 @@ impl Compare {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Condition<L: Leaves> {
+pub(super) enum Condition<L: Leaves> {
     Any(Set<L>),
     Connected {
         what: Set<L>,
@@ -414,20 +414,20 @@ pub enum Condition<L: Leaves> {
 }
 
 impl<L: Leaves> Condition<L> {
-    pub fn not(of: Condition<L>) -> Condition<L> {
+    pub(super) fn not(of: Condition<L>) -> Condition<L> {
         Condition::Not(Box::new(of))
     }
 
-    pub fn and(one: Condition<L>, other: Condition<L>) -> Condition<L> {
+    pub(super) fn and(one: Condition<L>, other: Condition<L>) -> Condition<L> {
         Condition::And(Box::new([one, other]))
     }
 
-    pub fn or(one: Condition<L>, other: Condition<L>) -> Condition<L> {
+    pub(super) fn or(one: Condition<L>, other: Condition<L>) -> Condition<L> {
         Condition::Or(Box::new([one, other]))
     }
 
     /// Returns this condition and all conditions inside it, in their order.
-    pub fn all(&self) -> Vec<&Condition<L>> {
+    pub(super) fn all(&self) -> Vec<&Condition<L>> {
         let mut all = Vec::new();
         self.collect(&mut all);
         all
@@ -447,12 +447,12 @@ impl<L: Leaves> Condition<L> {
         }
     }
 
-    pub fn any(&self, holds: impl Fn(&Condition<L>) -> bool) -> bool {
+    pub(super) fn any(&self, holds: impl Fn(&Condition<L>) -> bool) -> bool {
         self.all().into_iter().any(holds)
     }
 
     /// Returns the numbers that this condition compares, and their parts.
-    pub fn numbers(&self) -> Vec<&Number<L>> {
+    pub(super) fn numbers(&self) -> Vec<&Number<L>> {
         let mut numbers = Vec::new();
         for part in self.all() {
             if let Condition::Compared(one, _, other) = part {
@@ -464,7 +464,7 @@ impl<L: Leaves> Condition<L> {
     }
 
     /// Returns the sets of squares that this condition tests, except those of [places](Condition::Place).
-    pub fn sets(&self) -> Vec<&Set<L>> {
+    pub(super) fn sets(&self) -> Vec<&Set<L>> {
         let mut sets = Vec::new();
         for part in self.all() {
             match part {
@@ -483,7 +483,7 @@ impl<L: Leaves> Condition<L> {
     }
 
     /// Returns the same kind of condition with mapped parts.
-    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Condition<N> {
+    pub(super) fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Condition<N> {
         match self {
             Condition::Any(of) => Condition::Any(map.set(of)),
             Condition::Connected { what, from, to, directions } => Condition::Connected {
@@ -507,7 +507,7 @@ impl<L: Leaves> Condition<L> {
 
 /// A square of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub(super) enum Spot {
     From,
     To,
     Over,
@@ -515,7 +515,7 @@ pub enum Spot {
 
 /// What an action does besides moving and capturing.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Effect<L: Leaves> {
+pub(super) enum Effect<L: Leaves> {
     Remove(Set<L>),
     /// Pieces change sides.
     Flip(Set<L>),
@@ -533,7 +533,7 @@ pub enum Effect<L: Leaves> {
 
 impl<L: Leaves> Effect<L> {
     /// Returns the effect without its condition.
-    pub fn unconditional(&self) -> &Effect<L> {
+    pub(super) fn unconditional(&self) -> &Effect<L> {
         match self {
             Effect::When(_, effect) => effect.unconditional(),
             effect => effect,
@@ -541,7 +541,7 @@ impl<L: Leaves> Effect<L> {
     }
 
     /// Returns the condition of the effect, if it has one.
-    pub fn condition(&self) -> Option<&Condition<L>> {
+    pub(super) fn condition(&self) -> Option<&Condition<L>> {
         match self {
             Effect::When(condition, _) => Some(condition),
             _ => None,
@@ -549,7 +549,7 @@ impl<L: Leaves> Effect<L> {
     }
 
     /// Returns the squares whose pieces or states the effect changes.
-    pub fn set(&self) -> Option<&Set<L>> {
+    pub(super) fn set(&self) -> Option<&Set<L>> {
         match self {
             Effect::Remove(set)
             | Effect::Flip(set)
@@ -562,7 +562,7 @@ impl<L: Leaves> Effect<L> {
     }
 
     /// Returns the same kind of effect with mapped parts.
-    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Effect<N> {
+    pub(super) fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Effect<N> {
         match self {
             Effect::Remove(of) => Effect::Remove(map.set(of)),
             Effect::Flip(of) => Effect::Flip(map.set(of)),

@@ -8,7 +8,7 @@ use super::text::{ActionLine, Condition, End, Next, Set, Text, Verdict, Way};
 ///
 /// # Errors
 /// The first problem, with its line.
-pub fn check(text: &Text) -> Parsed<()> {
+pub(super) fn check(text: &Text) -> Parsed<()> {
     text.actions.iter().try_for_each(|line| action(line).map_err(|what| at(line.line, what)))?;
     let can_pass =
         |phase: usize| text.actions.iter().any(|line| line.way == Way::Pass && line.phase == phase);

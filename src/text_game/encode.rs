@@ -11,7 +11,7 @@ use super::text::CounterOf;
 use crate::encode::Planes;
 
 /// Writes every plane.
-pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes) {
+pub(super) fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes) {
     let of = &*game.0;
     let [own, enemy] = game.rules(state.to_move);
     let player = own.player;

@@ -8,7 +8,7 @@ use super::mask::Mask;
 use super::ops::{self, Ahead, Condition, Number, Set, Slot, Things, flood};
 
 /// A position as one player sees it, in which sets are evaluated.
-pub struct Sight<'a, M: Mask> {
+pub(super) struct Sight<'a, M: Mask> {
     /// The squares of the board.
     pub board: M,
     pub things: &'a Things<M>,
@@ -34,7 +34,7 @@ pub struct Sight<'a, M: Mask> {
 impl<M: Mask> Sight<'_, M> {
     /// Returns the squares of a set.
     #[inline(always)]
-    pub fn set(&self, set: &Set<M>) -> M {
+    pub(super) fn set(&self, set: &Set<M>) -> M {
         match set {
             Set::Leaf(Slot::Fixed(squares)) => *squares,
             Set::Leaf(Slot::Of(index)) => self.things.sets[*index],
@@ -52,7 +52,7 @@ impl<M: Mask> Sight<'_, M> {
     }
 
     /// Returns the squares of a set that is computed once per position.
-    pub fn kept(&self, index: usize) -> M {
+    pub(super) fn kept(&self, index: usize) -> M {
         self.set(&Set::Leaf(Slot::Kept(index)))
     }
 
@@ -150,7 +150,7 @@ impl<M: Mask> Sight<'_, M> {
     }
 
     /// Returns whether a condition holds. `stuck` returns whether a side has no action.
-    pub fn holds(&self, condition: &Condition<M>, stuck: &dyn Fn(Side) -> bool) -> bool {
+    pub(super) fn holds(&self, condition: &Condition<M>, stuck: &dyn Fn(Side) -> bool) -> bool {
         match condition {
             Condition::Compared(Number::Counter(index), how, Number::Is(number)) => {
                 how.holds(self.things.counters[*index].into(), *number)

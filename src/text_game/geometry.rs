@@ -7,7 +7,7 @@ use crate::encode::MAX_CELLS;
 /// A direction as it is written in a text: of the compass, or relative to a player. Forward is north for the first
 /// player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Direction {
+pub(super) struct Direction {
     /// 0 to 7: north, northeast, and so on.
     pub compass: u8,
     /// Whether the direction is the opposite one for the second player.
@@ -15,32 +15,33 @@ pub struct Direction {
 }
 
 impl Direction {
-    pub const fn of(compass: u8) -> Direction {
+    pub(super) const fn of(compass: u8) -> Direction {
         Direction { compass, relative: false }
     }
 
     /// Returns the compass direction, 0 to 7, that this direction means for the player with this index.
-    pub fn for_player(self, player: usize) -> usize {
+    pub(super) fn for_player(self, player: usize) -> usize {
         let turned = if self.relative && player == 1 { 4 } else { 0 };
         (self.compass as usize + turned) % 8
     }
 }
 
 /// The steps (columns, rows) of the compass: north, northeast, and so on.
-pub const STEPS: [(i32, i32); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
+pub(super) const STEPS: [(i32, i32); 8] =
+    [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
 
 /// The opposite of a direction of the compass.
-pub const fn opposite(direction: usize) -> usize {
+pub(super) const fn opposite(direction: usize) -> usize {
     (direction + 4) % 8
 }
 
 /// Returns the compass direction of a step.
-pub fn direction_of(step: (i32, i32)) -> Option<usize> {
+pub(super) fn direction_of(step: (i32, i32)) -> Option<usize> {
     STEPS.iter().position(|known| *known == step)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tiling {
+pub(super) enum Tiling {
     Squares,
     /// Rows of hexagons, each row shifted relative to the row below. No square has a neighbor to the northeast or
     /// southwest.
@@ -49,7 +50,7 @@ pub enum Tiling {
 
 /// A board. The number of a square is `row * width + column`; holes have numbers, too.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Board {
+pub(super) struct Board {
     pub width: usize,
     pub height: usize,
     pub tiling: Tiling,
@@ -58,31 +59,31 @@ pub struct Board {
 }
 
 impl Board {
-    pub fn new(width: usize, height: usize, tiling: Tiling) -> Board {
+    pub(super) fn new(width: usize, height: usize, tiling: Tiling) -> Board {
         assert!((1..=MAX_CELLS).contains(&(width * height)), "a board of 1 to {MAX_CELLS} squares");
         let squares = (0..width * height).fold(Wide::NONE, |set, square| set | Wide::of(square));
         Board { width, height, tiling, squares }
     }
 
     /// Keeps only the squares for which `is_there(column, row)` is true.
-    pub fn keep(&mut self, is_there: impl Fn(usize, usize) -> bool) {
+    pub(super) fn keep(&mut self, is_there: impl Fn(usize, usize) -> bool) {
         let width = self.width;
         let kept = self.squares.squares().filter(|square| is_there(square % width, square / width));
         self.squares = kept.fold(Wide::NONE, |set, square| set | Wide::of(square));
     }
 
-    pub fn cells(&self) -> usize {
+    pub(super) fn cells(&self) -> usize {
         self.width * self.height
     }
 
     /// Returns the compass directions that this board has.
-    pub fn directions(&self) -> Vec<Direction> {
+    pub(super) fn directions(&self) -> Vec<Direction> {
         let has = |direction: &u8| self.tiling == Tiling::Squares || *direction % 4 != 1;
         (0..8).filter(has).map(Direction::of).collect()
     }
 
     /// Returns the square one step away, if there is one.
-    pub fn neighbor(&self, square: usize, (columns, rows): (i32, i32)) -> Option<usize> {
+    pub(super) fn neighbor(&self, square: usize, (columns, rows): (i32, i32)) -> Option<usize> {
         let (x, y) = ((square % self.width) as i32 + columns, (square / self.width) as i32 + rows);
         let inside = (0..self.width as i32).contains(&x) && (0..self.height as i32).contains(&y);
         let to = inside.then(|| y as usize * self.width + x as usize)?;
@@ -90,24 +91,24 @@ impl Board {
     }
 
     /// Returns the squares from which this step stays on the board.
-    pub fn with_neighbor(&self, step: (i32, i32)) -> Wide {
+    pub(super) fn with_neighbor(&self, step: (i32, i32)) -> Wide {
         let from = self.squares.squares().filter(|square| self.neighbor(*square, step).is_some());
         from.fold(Wide::NONE, |set, square| set | Wide::of(square))
     }
 
     /// Returns the difference between the numbers of two squares that are this step apart.
-    pub fn difference(&self, (columns, rows): (i32, i32)) -> i32 {
+    pub(super) fn difference(&self, (columns, rows): (i32, i32)) -> i32 {
         rows * self.width as i32 + columns
     }
 
     /// Maps squares by a symmetry.
-    pub fn mapped(&self, symmetry: Symmetry, squares: Wide) -> Wide {
+    pub(super) fn mapped(&self, symmetry: Symmetry, squares: Wide) -> Wide {
         let square = |square| symmetry.square(square, self.height, self.width);
         squares.squares().fold(Wide::NONE, |set, from| set | Wide::of(square(from)))
     }
 
     /// Returns the symmetries that map squares to squares and directions to directions.
-    pub fn symmetries(&self) -> Vec<Symmetry> {
+    pub(super) fn symmetries(&self) -> Vec<Symmetry> {
         let fits = |symmetry: &Symmetry| {
             (!symmetry.transpose || self.width == self.height)
                 && self.mapped(*symmetry, self.squares) == self.squares
@@ -120,7 +121,7 @@ impl Board {
     }
 
     /// Returns the distance of a square from the center, in units that are meaningful only for comparison.
-    pub fn off_center(&self, square: usize) -> i64 {
+    pub(super) fn off_center(&self, square: usize) -> i64 {
         let (x, y) = ((square % self.width) as i64, (square / self.width) as i64);
         let (x, y) = (2 * x - self.width as i64 + 1, 2 * y - self.height as i64 + 1);
         match self.tiling {

@@ -22,10 +22,10 @@ impl Display for Problem {
     }
 }
 
-pub type Parsed<T> = Result<T, Problem>;
+pub(super) type Parsed<T> = Result<T, Problem>;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Word<'a> {
+pub(super) struct Word<'a> {
     pub text: &'a str,
     pub line: usize,
     pub column: usize,
@@ -33,7 +33,7 @@ pub struct Word<'a> {
 
 /// A line of the text and the indented lines after it, as words. Clone it to look ahead; a clone is cheap.
 #[derive(Clone, Debug)]
-pub struct Statement<'a> {
+pub(super) struct Statement<'a> {
     pub words: Rc<Vec<Word<'a>>>,
     at: usize,
     /// Everything after the first word, unchanged but joined into one line.
@@ -42,7 +42,7 @@ pub struct Statement<'a> {
 }
 
 /// Splits a text into statements. `#` begins a comment; an indented line continues the previous one.
-pub fn statements(text: &str) -> Parsed<Vec<Statement<'_>>> {
+pub(super) fn statements(text: &str) -> Parsed<Vec<Statement<'_>>> {
     let mut statements: Vec<Statement> = Vec::new();
     for (index, whole) in text.lines().enumerate() {
         let line = index + 1;
@@ -101,62 +101,62 @@ fn words(code: &str, line: usize) -> Parsed<Vec<Word<'_>>> {
 }
 
 impl<'a> Statement<'a> {
-    pub fn line(&self) -> usize {
+    pub(super) fn line(&self) -> usize {
         self.words.first().map_or(0, |word| word.line)
     }
 
-    pub fn peek(&self) -> &'a str {
+    pub(super) fn peek(&self) -> &'a str {
         self.peek_at(0)
     }
 
     /// The word `further` places ahead; "" after the last.
-    pub fn peek_at(&self, further: usize) -> &'a str {
+    pub(super) fn peek_at(&self, further: usize) -> &'a str {
         self.words.get(self.at + further).map_or("", |word| word.text)
     }
 
-    pub fn next(&mut self) -> &'a str {
+    pub(super) fn next(&mut self) -> &'a str {
         let word = self.peek();
         self.at += 1;
         word
     }
 
-    pub fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.at >= self.words.len()
     }
 
     /// Takes the word if it is the next one.
-    pub fn takes(&mut self, word: &str) -> bool {
+    pub(super) fn takes(&mut self, word: &str) -> bool {
         let is_next = self.peek() == word;
         self.at += usize::from(is_next);
         is_next
     }
 
     /// Takes these words if they are the next ones.
-    pub fn takes_all(&mut self, words: &[&str]) -> bool {
+    pub(super) fn takes_all(&mut self, words: &[&str]) -> bool {
         let are_next = words.iter().enumerate().all(|(index, word)| self.peek_at(index) == *word);
         self.at += if are_next { words.len() } else { 0 };
         are_next
     }
 
     /// Takes the word, which must be the next one.
-    pub fn expect(&mut self, word: &str) -> Parsed<()> {
+    pub(super) fn expect(&mut self, word: &str) -> Parsed<()> {
         if self.takes(word) { Ok(()) } else { Err(self.expected(&format!("`{word}`"), [word])) }
     }
 
     /// Makes a problem at the next word.
-    pub fn problem(&self, what: impl Into<String>) -> Problem {
+    pub(super) fn problem(&self, what: impl Into<String>) -> Problem {
         let (line, column) = self.words.get(self.at).map_or(self.end, |word| (word.line, word.column));
         Problem { line, column, what: what.into() }
     }
 
     /// Makes a problem at the word that was just taken.
-    pub fn problem_before(&self, what: impl Into<String>) -> Problem {
+    pub(super) fn problem_before(&self, what: impl Into<String>) -> Problem {
         let word = &self.words[self.at.saturating_sub(1).min(self.words.len() - 1)];
         Problem { line: word.line, column: word.column, what: what.into() }
     }
 
     /// Makes a problem for a next word that is not what was expected, and proposes the nearest word of `known`.
-    pub fn expected<'b>(&self, what: &str, known: impl IntoIterator<Item = &'b str>) -> Problem {
+    pub(super) fn expected<'b>(&self, what: &str, known: impl IntoIterator<Item = &'b str>) -> Problem {
         match self.peek() {
             "" => self.problem(format!("the line ends where {what} is expected")),
             word => self.problem(format!("{} is not {what}{}", quoted(word), did_you_mean(word, known))),
@@ -164,7 +164,7 @@ impl<'a> Statement<'a> {
     }
 
     /// Takes the next word, which must be one of these names, and returns its index among them.
-    pub fn expect_one<'b>(
+    pub(super) fn expect_one<'b>(
         &mut self,
         what: &str,
         names: impl Iterator<Item = &'b str> + Clone,
@@ -176,7 +176,7 @@ impl<'a> Statement<'a> {
     }
 
     /// Checks that no word is left.
-    pub fn finish(&self) -> Parsed<()> {
+    pub(super) fn finish(&self) -> Parsed<()> {
         if self.is_done() {
             Ok(())
         } else {

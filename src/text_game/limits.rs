@@ -4,21 +4,21 @@
 pub const LARGEST: usize = 1 << 16;
 /// The largest number of sets of squares in a position: one for each kind of piece of each player, and one for each
 /// state.
-pub const MOST_SETS: usize = 16;
+pub(super) const MOST_SETS: usize = 16;
 /// The largest number of counters in a position. Each declared counter needs one for each player, or one for each kind
 /// of piece of each player.
-pub const MOST_COUNTERS: usize = 16;
+pub(super) const MOST_COUNTERS: usize = 16;
 /// The largest number of named sets, and of sets that are computed only once per position.
-pub const MOST_KEPT: usize = 20;
+pub(super) const MOST_KEPT: usize = 20;
 /// The largest number of lines of actions.
-pub const MOST_LINES: usize = 40;
+pub(super) const MOST_LINES: usize = 40;
 /// The largest number of clauses of an action.
-pub const MOST_CLAUSES: usize = 24;
+pub(super) const MOST_CLAUSES: usize = 24;
 /// The largest number of ends of a game.
-pub const MOST_ENDS: usize = 64;
+pub(super) const MOST_ENDS: usize = 64;
 /// The deepest nesting of squares and conditions.
-pub const DEEPEST: usize = 40;
+pub(super) const DEEPEST: usize = 40;
 /// The largest number of joined parts in a statement.
-pub const MOST_LINKS: usize = 200;
+pub(super) const MOST_LINKS: usize = 200;
 /// The largest number of actions that a game may last.
-pub const LONGEST: usize = 20_000;
+pub(super) const LONGEST: usize = 20_000;

@@ -83,7 +83,7 @@ impl<M: Mask> Mapping<Read, Compiled<M>> for Lowering<'_, M> {
 
 impl<M: Mask> Rules<M> {
     /// Makes the rules from a text that [`for_player`](super::transform::for_player) has made for one player.
-    pub fn new(text: &Text, player: usize) -> Rules<M> {
+    pub(super) fn new(text: &Text, player: usize) -> Rules<M> {
         let single = text.single_kinds();
         let mut lowering = Lowering { text, player, kept: None };
         lowering.keep_named_sets();

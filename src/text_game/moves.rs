@@ -14,7 +14,12 @@ impl<M: Mask> Rules<M> {
     /// Calls `found` with the line, the plane, and the squares of legal actions, in the order of the text, until
     /// `found` returns true. Actions that belong to no square have square 0.
     #[inline]
-    pub fn each(&self, sight: &Sight<M>, clock: &Clock, found: &mut impl FnMut(usize, usize, M) -> bool) {
+    pub(super) fn each(
+        &self,
+        sight: &Sight<M>,
+        clock: &Clock,
+        found: &mut impl FnMut(usize, usize, M) -> bool,
+    ) {
         let mut group = 0;
         let mut has_any = false;
         for (index, line) in self.lines.iter().enumerate() {
@@ -54,7 +59,7 @@ impl<M: Mask> Rules<M> {
     }
 
     /// Returns whether there is a legal action other than passing.
-    pub fn can_act(&self, sight: &Sight<M>, clock: &Clock) -> bool {
+    pub(super) fn can_act(&self, sight: &Sight<M>, clock: &Clock) -> bool {
         let mut any = false;
         self.each(sight, clock, &mut |line, _, _| {
             any |= !self.lines[line].moves.is_pass();
@@ -335,7 +340,7 @@ fn without_direction<M: Mask>(sight: &Sight<M>, find: impl FnOnce() -> M) -> M {
 }
 
 /// Stands in for the test of who is stuck, which only the ends of a game use.
-pub fn never(_: Side) -> bool {
+pub(super) fn never(_: Side) -> bool {
     false
 }
 

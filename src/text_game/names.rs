@@ -9,7 +9,7 @@ use crate::game::{About, BoardStyle};
 
 /// The names that a text gives.
 #[derive(Debug)]
-pub struct Names {
+pub(super) struct Names {
     pub about: About,
     /// The letters of each player's pieces.
     pub letters: [String; 2],
@@ -31,7 +31,7 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn new(text: &Text) -> Names {
+    pub(super) fn new(text: &Text) -> Names {
         let letters = |player: usize| text.kinds.iter().map(|kind| kind.letters[player]).collect();
         let initial = |name: &String| name.chars().next().map(|letter| letter.to_lowercase().to_string());
         let initials = [0, 1].map(|player| initial(&text.players[player]).unwrap_or_default());
@@ -81,7 +81,7 @@ fn about(text: &Text) -> About {
 }
 
 /// Returns the title as an id, in lower case and with hyphens.
-pub fn id_of_title(title: &str) -> String {
+pub(super) fn id_of_title(title: &str) -> String {
     let plain = title.to_lowercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
     plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }

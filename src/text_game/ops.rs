@@ -7,7 +7,7 @@ use super::mask::Mask;
 
 /// The leaves of a tree that is lowered for one player, on boards that fit into `M`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Compiled<M>(std::marker::PhantomData<M>);
+pub(super) struct Compiled<M>(std::marker::PhantomData<M>);
 
 impl<M: Mask> Leaves for Compiled<M> {
     type Squares = Slot<M>;
@@ -30,14 +30,14 @@ impl<M: Mask> Leaves for Compiled<M> {
     }
 }
 
-pub type Set<M> = ast::Set<Compiled<M>>;
-pub type Number<M> = ast::Number<Compiled<M>>;
-pub type Condition<M> = ast::Condition<Compiled<M>>;
-pub type Effect<M> = ast::Effect<Compiled<M>>;
+pub(super) type Set<M> = ast::Set<Compiled<M>>;
+pub(super) type Number<M> = ast::Number<Compiled<M>>;
+pub(super) type Condition<M> = ast::Condition<Compiled<M>>;
+pub(super) type Effect<M> = ast::Effect<Compiled<M>>;
 
 /// Where the squares of a leaf are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Slot<M> {
+pub(super) enum Slot<M> {
     Fixed(M),
     /// One of the sets of a position.
     Of(usize),
@@ -50,7 +50,7 @@ pub enum Slot<M> {
 
 /// The part of a position that actions change: where pieces and states are, and the counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Things<M> {
+pub(super) struct Things<M> {
     /// The first player's pieces by kind, then the second player's, then the states.
     pub sets: [M; MOST_SETS],
     pub counters: [u16; MOST_COUNTERS],
@@ -58,7 +58,7 @@ pub struct Things<M> {
 
 /// A step as an operation on sets of squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ahead<M> {
+pub(super) struct Ahead<M> {
     /// The squares from which the step stays on the board.
     pub inner: M,
     /// The number of the square ahead minus that of the square itself.
@@ -68,7 +68,7 @@ pub struct Ahead<M> {
 }
 
 impl<M: Mask> Ahead<M> {
-    pub fn new(board: &Board, step: (i32, i32)) -> Ahead<M> {
+    pub(super) fn new(board: &Board, step: (i32, i32)) -> Ahead<M> {
         let inner = M::from_wide(board.with_neighbor(step));
         // a step that always leaves the board can be longer than the board
         let by = if inner.is_none() { 0 } else { board.difference(step) };
@@ -77,18 +77,18 @@ impl<M: Mask> Ahead<M> {
 
     /// Returns the squares one step ahead of `squares`.
     #[inline(always)]
-    pub fn of(&self, squares: M) -> M {
+    pub(super) fn of(&self, squares: M) -> M {
         (squares & self.inner).shifted(self.by)
     }
 
     /// Returns the squares from which the step leads to one of `squares`.
     #[inline(always)]
-    pub fn before(&self, squares: M) -> M {
+    pub(super) fn before(&self, squares: M) -> M {
         squares.shifted(-self.by) & self.inner
     }
 
     /// Returns the squares ahead of a square, up to the edge.
-    pub fn ray(&self, square: usize) -> M {
+    pub(super) fn ray(&self, square: usize) -> M {
         let (mut ray, mut front) = (M::NONE, self.of(M::of(square)));
         while front.any() {
             ray |= front;
@@ -100,7 +100,7 @@ impl<M: Mask> Ahead<M> {
 
 /// Finds runs of a given number of squares along an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SquareRun<M> {
+pub(super) struct SquareRun<M> {
     length: usize,
     one: Ahead<M>,
     /// Steps that double the length of a run or complete it. A longer run begins where a run of the length reached so
@@ -109,7 +109,7 @@ pub struct SquareRun<M> {
 }
 
 impl<M: Mask> SquareRun<M> {
-    pub fn new(board: &Board, step: (i32, i32), length: usize) -> SquareRun<M> {
+    pub(super) fn new(board: &Board, step: (i32, i32), length: usize) -> SquareRun<M> {
         let by = |squares: usize| Ahead::new(board, (step.0 * squares as i32, step.1 * squares as i32));
         let (mut jumps, mut reached) = (Vec::new(), 1);
         while reached < length {
@@ -122,13 +122,13 @@ impl<M: Mask> SquareRun<M> {
 
     /// Returns the squares where runs of squares of `of` begin; with `exactly`, only runs of exactly this length.
     #[inline]
-    pub fn begins(&self, of: M, exactly: bool) -> M {
+    pub(super) fn begins(&self, of: M, exactly: bool) -> M {
         let begins = self.jumps.iter().fold(of, |begins, jump| begins & jump.before(begins));
         if exactly { begins & !(self.one.before(begins) & of) & !self.one.of(of) } else { begins }
     }
 
     /// Returns all squares of the runs that [`Self::begins`] finds.
-    pub fn all(&self, of: M, exactly: bool) -> M {
+    pub(super) fn all(&self, of: M, exactly: bool) -> M {
         let begins = self.begins(of, exactly);
         (1..self.length).fold(begins, |all, _| begins | self.one.of(all))
     }
@@ -136,7 +136,7 @@ impl<M: Mask> SquareRun<M> {
 
 /// Returns all squares of `within` that are connected to `seeds` through squares of `within`, including the seeds.
 #[inline]
-pub fn flood<M: Mask>(mut seeds: M, within: M, directions: &[Ahead<M>]) -> M {
+pub(super) fn flood<M: Mask>(mut seeds: M, within: M, directions: &[Ahead<M>]) -> M {
     seeds &= within;
     loop {
         let before = seeds;
@@ -154,7 +154,7 @@ pub fn flood<M: Mask>(mut seeds: M, within: M, directions: &[Ahead<M>]) -> M {
 
 /// Returns the squares that lines from `of` reach over squares of `over`, including the first square not in `over`.
 #[inline(always)]
-pub fn reach<M: Mask>(of: M, over: M, directions: &[Ahead<M>]) -> M {
+pub(super) fn reach<M: Mask>(of: M, over: M, directions: &[Ahead<M>]) -> M {
     let mut set = M::NONE;
     for ahead in directions {
         let mut front = ahead.of(of);
@@ -168,7 +168,7 @@ pub fn reach<M: Mask>(of: M, over: M, directions: &[Ahead<M>]) -> M {
 
 /// Returns the first squares behind straight runs of `what` that begin next to `from`.
 #[inline(always)]
-pub fn beyond<M: Mask>(what: M, from: M, directions: &[Ahead<M>]) -> M {
+pub(super) fn beyond<M: Mask>(what: M, from: M, directions: &[Ahead<M>]) -> M {
     let mut set = M::NONE;
     for ahead in directions {
         let mut front = ahead.of(from) & what;
@@ -183,7 +183,7 @@ pub fn beyond<M: Mask>(what: M, from: M, directions: &[Ahead<M>]) -> M {
 
 /// Returns the straight runs of `what`, along each axis, with a square of `by` at both ends.
 #[inline(always)]
-pub fn enclosed<M: Mask>(what: M, by: M, axes: &[Ahead<M>]) -> M {
+pub(super) fn enclosed<M: Mask>(what: M, by: M, axes: &[Ahead<M>]) -> M {
     let mut set = M::NONE;
     for axis in axes {
         set |= run(what, by, |squares| axis.of(squares)) & run(what, by, |squares| axis.before(squares));
@@ -194,7 +194,7 @@ pub fn enclosed<M: Mask>(what: M, by: M, axes: &[Ahead<M>]) -> M {
 /// Returns the straight runs of `what`, along each axis, with a square of `by` at one end and a square of `to` at the
 /// other.
 #[inline(always)]
-pub fn custodial<M: Mask>(what: M, by: M, to: M, axes: &[Ahead<M>]) -> M {
+pub(super) fn custodial<M: Mask>(what: M, by: M, to: M, axes: &[Ahead<M>]) -> M {
     let mut set = M::NONE;
     for axis in axes {
         let after = |begin: M| run(what, begin, |squares| axis.of(squares));
@@ -217,7 +217,7 @@ fn run<M: Mask>(what: M, begin: M, next: impl Fn(M) -> M) -> M {
 
 /// Returns the squares of `what` from which the first square ahead that is not in `what` is in `then`.
 #[inline(always)]
-pub fn up_to<M: Mask>(what: M, then: M, ahead: &Ahead<M>) -> M {
+pub(super) fn up_to<M: Mask>(what: M, then: M, ahead: &Ahead<M>) -> M {
     let (mut set, mut front) = (M::NONE, ahead.before(then & !what) & what);
     while front.any() {
         set |= front;
@@ -227,7 +227,7 @@ pub fn up_to<M: Mask>(what: M, then: M, ahead: &Ahead<M>) -> M {
 }
 
 /// Returns the number of connected groups of squares of `of`.
-pub fn groups<M: Mask>(of: M, directions: &[Ahead<M>]) -> i64 {
+pub(super) fn groups<M: Mask>(of: M, directions: &[Ahead<M>]) -> i64 {
     let (mut rest, mut groups) = (of, 0);
     while rest.any() {
         rest &= !flood(M::of(rest.lowest()), rest, directions);

@@ -7,7 +7,7 @@ use super::rules::{Clock, Line, Move, Rules, Trip};
 
 impl<M: Mask> Rules<M> {
     /// Performs an action, but does not change whose turn it is.
-    pub fn perform(&self, line: &Line<M>, trip: &Trip<M>, things: &mut Things<M>, clock: &Clock) {
+    pub(super) fn perform(&self, line: &Line<M>, trip: &Trip<M>, things: &mut Things<M>, clock: &Clock) {
         let (kinds, own) = (self.kinds, self.player * self.kinds);
         let enemy = (1 - self.player) * kinds;
         if line.captures {

@@ -7,7 +7,7 @@ use super::text::{Next, Number, Text};
 
 /// The content of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plane {
+pub(super) enum Plane {
     /// One side's pieces of a kind.
     Pieces(Side, usize),
     Empty,
@@ -33,7 +33,12 @@ pub enum Plane {
 }
 
 /// Lists the planes of a text in their order.
-pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool, kin: &[usize]) -> Vec<Plane> {
+pub(super) fn layout<M: Mask>(
+    text: &Text,
+    rules: &[Rules<M>; 2],
+    is_alike: bool,
+    kin: &[usize],
+) -> Vec<Plane> {
     let is_first = |line: usize| kin[line] == line;
     let mut planes = Vec::new();
     let sides = [Side::Own, Side::Enemy];

@@ -9,7 +9,7 @@ use super::text::Next;
 
 /// How a piece moves on one plane of actions.
 #[derive(Clone, Debug)]
-pub struct ActionPlane<M> {
+pub(super) struct ActionPlane<M> {
     /// The step from the square that the piece leaves to its target square.
     pub by: Ahead<M>,
     /// One step on the way.
@@ -22,7 +22,7 @@ pub struct ActionPlane<M> {
 }
 
 #[derive(Clone, Debug)]
-pub enum Move<M> {
+pub(super) enum Move<M> {
     Place,
     Drop,
     /// One plane for each direction and distance; its squares are those that the piece leaves.
@@ -37,7 +37,7 @@ pub enum Move<M> {
 
 /// The rays from all squares in one direction.
 #[derive(Clone, Debug)]
-pub struct Rays<M> {
+pub(super) struct Rays<M> {
     /// Whether the numbers of the squares rise along the rays.
     pub is_rising: bool,
     /// For each square, the squares from there to the edge.
@@ -45,17 +45,17 @@ pub struct Rays<M> {
 }
 
 impl<M> Move<M> {
-    pub fn is_pass(&self) -> bool {
+    pub(super) fn is_pass(&self) -> bool {
         matches!(self, Move::Pass)
     }
 
     /// Returns whether the actions belong to squares.
-    pub fn is_on_squares(&self) -> bool {
+    pub(super) fn is_on_squares(&self) -> bool {
         !matches!(self, Move::Drop | Move::Pass | Move::Swap)
     }
 
     /// Returns the number of planes of a line's actions, or the number of its actions if they belong to no square.
-    pub fn width(&self, columns: usize) -> usize {
+    pub(super) fn width(&self, columns: usize) -> usize {
         match self {
             Move::From(planes) => planes.len(),
             Move::Drop => columns,
@@ -66,7 +66,7 @@ impl<M> Move<M> {
 
 /// What a slide passes through.
 #[derive(Clone, Debug)]
-pub struct Through<M: Mask> {
+pub(super) struct Through<M: Mask> {
     pub set: Set<M>,
     /// The fewest and the most steps.
     pub least: usize,
@@ -75,7 +75,7 @@ pub struct Through<M: Mask> {
 
 /// What a hop passes over.
 #[derive(Clone, Debug)]
-pub struct Over<M: Mask> {
+pub(super) struct Over<M: Mask> {
     pub set: Set<M>,
     /// Whether the hop may leave the board.
     pub off_board: bool,
@@ -83,7 +83,7 @@ pub struct Over<M: Mask> {
 
 /// A line of actions, as one player plays it.
 #[derive(Clone, Debug)]
-pub struct Line<M: Mask> {
+pub(super) struct Line<M: Mask> {
     pub phase: usize,
     pub group: usize,
     /// The index, among the sets of a position, of the set of pieces that this line moves or places.
@@ -115,7 +115,7 @@ pub struct Line<M: Mask> {
 
 /// The rules from one player's point of view.
 #[derive(Clone, Debug)]
-pub struct Rules<M: Mask> {
+pub(super) struct Rules<M: Mask> {
     pub player: usize,
     pub kinds: usize,
     pub board: M,
@@ -139,7 +139,7 @@ pub struct Rules<M: Mask> {
 }
 
 #[derive(Clone, Debug)]
-pub enum Ending<M: Mask> {
+pub(super) enum Ending<M: Mask> {
     Win,
     Loss,
     Draw,
@@ -149,7 +149,7 @@ pub enum Ending<M: Mask> {
 
 /// The part of a position besides its [things](Things).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clock {
+pub(super) struct Clock {
     pub ply: u16,
     pub quiet: u16,
     pub passes: u8,
@@ -162,12 +162,12 @@ pub struct Clock {
     pub line: u8,
 }
 
-pub const NOWHERE: u16 = u16::MAX;
-pub const ANY_LINE: u8 = u8::MAX;
+pub(super) const NOWHERE: u16 = u16::MAX;
+pub(super) const ANY_LINE: u8 = u8::MAX;
 
 /// The squares that an action leaves, moves to, and jumps over. A set is empty if there is no such square.
 #[derive(Clone, Copy, Debug)]
-pub struct Trip<M> {
+pub(super) struct Trip<M> {
     pub from: M,
     pub to: M,
     pub over: M,
@@ -180,13 +180,13 @@ impl<M: Mask> Trip<M> {
 impl<M: Mask> Rules<M> {
     /// Returns a position as this player sees it.
     #[inline]
-    pub fn sight<'a>(&'a self, things: &'a Things<M>, clock: &Clock) -> Sight<'a, M> {
+    pub(super) fn sight<'a>(&'a self, things: &'a Things<M>, clock: &Clock) -> Sight<'a, M> {
         self.sight_of_action(&Trip::NONE, things, clock)
     }
 
     /// Returns a position as this player sees it during or after an action.
     #[inline]
-    pub fn sight_of_action<'a>(
+    pub(super) fn sight_of_action<'a>(
         &'a self,
         trip: &Trip<M>,
         things: &'a Things<M>,
@@ -217,7 +217,7 @@ impl<M: Mask> Rules<M> {
 
     /// Returns the squares of the action that belongs to this square of this plane.
     #[inline]
-    pub fn trip(&self, line: &Line<M>, plane: usize, square: usize, things: &Things<M>) -> Trip<M> {
+    pub(super) fn trip(&self, line: &Line<M>, plane: usize, square: usize, things: &Things<M>) -> Trip<M> {
         match &line.moves {
             Move::Place | Move::Drop => Trip { to: M::of(square), ..Trip::NONE },
             Move::To(_) | Move::Ray(_) => {
@@ -234,12 +234,12 @@ impl<M: Mask> Rules<M> {
     }
 
     /// Returns the line of an action that belongs to no square. `cells` is the number of squares of a plane.
-    pub fn owner(&self, action: usize, cells: usize) -> usize {
+    pub(super) fn owner(&self, action: usize, cells: usize) -> usize {
         self.owners[self.planes + action - self.planes * cells].into()
     }
 
     /// Returns the square of a column that a piece falls to.
-    pub fn lowest_empty(&self, column: usize, things: &Things<M>) -> usize {
+    pub(super) fn lowest_empty(&self, column: usize, things: &Things<M>) -> usize {
         let pieces = things.sets[..2 * self.kinds].iter().fold(M::NONE, |set, more| set | *more);
         (self.columns[column] & self.board & !pieces).lowest()
     }

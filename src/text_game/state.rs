@@ -23,7 +23,7 @@ pub struct State<M> {
 /// The earlier positions, newest first. The list is shared by the positions that follow from them, and empty if no rule
 /// depends on it.
 #[derive(Clone)]
-pub struct Past<M>(Option<Arc<HistoryLink<M>>>);
+pub(super) struct Past<M>(Option<Arc<HistoryLink<M>>>);
 
 struct HistoryLink<M> {
     /// The hash of the parts of the position that are equal when it occurs again.
@@ -55,7 +55,7 @@ impl<M> Default for Past<M> {
 
 impl<M: Mask> Past<M> {
     /// Adds a position.
-    pub fn with(&self, hash: u64, state: &State<M>) -> Past<M> {
+    pub(super) fn with(&self, hash: u64, state: &State<M>) -> Past<M> {
         let (length, digest) = self.0.as_ref().map_or((0, 0), |link| (link.length, link.digest));
         let State { things, clock, to_move, .. } = *state;
         let (before, length, digest) = (self.0.clone(), length + 1, mix(digest.rotate_left(5) ^ hash));
@@ -67,12 +67,12 @@ impl<M: Mask> Past<M> {
     }
 
     /// Counts how often a position is among the earlier ones.
-    pub fn count(&self, hash: u64) -> usize {
+    pub(super) fn count(&self, hash: u64) -> usize {
         self.links().filter(|link| link.hash == hash).count()
     }
 
     /// Hashes the positions that occur at least `times` times among the earlier ones.
-    pub fn often(&self, times: usize) -> u64 {
+    pub(super) fn often(&self, times: usize) -> u64 {
         let mut all: Vec<u64> = self.links().map(|link| link.hash).collect();
         all.sort_unstable();
         let runs = all.chunk_by(|one, other| one == other).filter(|run| run.len() >= times);
@@ -80,7 +80,7 @@ impl<M: Mask> Past<M> {
     }
 
     /// Applies `changed` to every position; `hash` hashes the new ones.
-    pub fn changed(
+    pub(super) fn changed(
         &self,
         changed: impl Fn(State<M>) -> State<M>,
         hash: impl Fn(&State<M>) -> u64,

@@ -9,7 +9,7 @@ use crate::board::Symmetry;
 
 /// Finds the symmetry ("turning") of the board that gives the second player the same lines of actions as the first, in
 /// the same order. Also returns whether games then end in the same way. Returns `None` if there is no such symmetry.
-pub fn turning_of(first: &Text, second: &Text) -> Option<(Symmetry, bool)> {
+pub(super) fn turning_of(first: &Text, second: &Text) -> Option<(Symmetry, bool)> {
     let board = &first.board;
     let meant = Comparable::of(second);
     let turned = |symmetry: Symmetry| {
@@ -50,7 +50,7 @@ fn preferred(there: &[Symmetry]) -> Vec<Symmetry> {
 }
 
 /// Returns `text` with the ends and results of `other`.
-pub fn with_ends_of(text: Text, other: &Text) -> Text {
+pub(super) fn with_ends_of(text: Text, other: &Text) -> Text {
     Text {
         ends: other.ends.clone(),
         stuck: other.stuck.clone(),
@@ -62,7 +62,7 @@ pub fn with_ends_of(text: Text, other: &Text) -> Text {
 }
 
 /// The symmetries of a text.
-pub struct Symmetries {
+pub(super) struct Symmetries {
     pub symmetries: Vec<Symmetry>,
     /// For each symmetry, the plane of actions to which it maps each plane.
     pub plane_maps: Vec<Vec<u16>>,
@@ -75,7 +75,12 @@ pub struct Symmetries {
 
 /// Finds the symmetries of both players' rules. A symmetry in the view of the player to move must also be one in the
 /// other player's view. There it is a different symmetry if the turning exchanges rows and columns.
-pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], turning: Symmetry, rules: &Rules<M>) -> Symmetries {
+pub(super) fn symmetries<M: Mask>(
+    text: &Text,
+    seen: [&Text; 2],
+    turning: Symmetry,
+    rules: &Rules<M>,
+) -> Symmetries {
     let plain = seen.map(Comparable::of);
     let of_lines = |symmetry: Symmetry| {
         let both = [0, 1].map(|player| {
@@ -139,7 +144,7 @@ fn plane_map<M: Mask>(
 }
 
 /// Returns, for each plane of a line, the step from the square that the piece leaves to the square that it moves to.
-pub fn steps_of(way: &Way) -> Vec<(i32, i32)> {
+pub(super) fn steps_of(way: &Way) -> Vec<(i32, i32)> {
     let step = |direction: &Direction| STEPS[direction.compass as usize];
     let far = |(x, y): (i32, i32), distance: i32| (x * distance, y * distance);
     match way {

@@ -9,7 +9,7 @@ use super::mask::{Mask, Wide};
 
 /// The leaves of a tree as it is read: names are resolved, but directions are still relative to a player.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Read;
+pub(super) struct Read;
 
 impl Leaves for Read {
     type Squares = Squares;
@@ -36,14 +36,14 @@ impl Leaves for Read {
     }
 }
 
-pub type Set = ast::Set<Read>;
-pub type Number = ast::Number<Read>;
-pub type Condition = ast::Condition<Read>;
-pub type Effect = ast::Effect<Read>;
+pub(super) type Set = ast::Set<Read>;
+pub(super) type Number = ast::Number<Read>;
+pub(super) type Condition = ast::Condition<Read>;
+pub(super) type Effect = ast::Effect<Read>;
 
 /// A set of squares that is not composed of other sets.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Squares {
+pub(super) enum Squares {
     /// The same squares in every position, for the first player and for the second.
     Fixed(Box<[Wide; 2]>),
     /// Squares with a piece of one side or of either, and of one kind or of any.
@@ -58,24 +58,24 @@ pub enum Squares {
 
 impl Squares {
     /// Returns the set of a side's pieces.
-    pub fn of(side: Side) -> Set {
+    pub(super) fn of(side: Side) -> Set {
         Set::Leaf(Squares::Pieces(Some(side), None))
     }
 }
 
 /// Squares in a row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub(super) struct Row {
     pub length: usize,
     pub directions: Directions,
 }
 
 /// Directions in the order in which they were written.
-pub type Directions = Vec<Direction>;
+pub(super) type Directions = Vec<Direction>;
 
 /// A counter of a side, and of a kind of piece if the counter is kept per piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CounterOf {
+pub(super) struct CounterOf {
     pub counter: usize,
     pub side: Side,
     pub kind: Option<usize>,
@@ -83,7 +83,7 @@ pub struct CounterOf {
 
 /// How a piece gets to a square.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Way {
+pub(super) enum Way {
     /// A new piece on a square.
     Place,
     /// A new piece on the lowest empty square of a column.
@@ -112,14 +112,14 @@ pub enum Way {
 
 impl Way {
     /// Returns whether a piece on the board goes to another square.
-    pub fn moves(&self) -> bool {
+    pub(super) fn moves(&self) -> bool {
         !matches!(self, Way::Place | Way::Drop | Way::Pass | Way::Swap)
     }
 }
 
 /// What follows an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub(super) enum Next {
     /// The other player acts.
     Turn,
     /// The same piece continues by the same line of the text if it can. With `may`, it can also stop.
@@ -132,7 +132,7 @@ pub enum Next {
 
 /// One line of actions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ActionLine {
+pub(super) struct ActionLine {
     /// The line of the text.
     pub line: usize,
     pub phase: usize,
@@ -153,7 +153,7 @@ pub struct ActionLine {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub(super) enum Verdict {
     Win,
     Loss,
     Draw,
@@ -162,10 +162,10 @@ pub enum Verdict {
 }
 
 /// The result for the player who has acted, one for the case that this is the first player and one for the second.
-pub type Verdicts = [Verdict; 2];
+pub(super) type Verdicts = [Verdict; 2];
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct End {
+pub(super) struct End {
     pub line: usize,
     /// The words of the condition.
     pub reason: String,
@@ -174,14 +174,14 @@ pub struct End {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kind {
+pub(super) struct Kind {
     pub name: String,
     /// The letters of the first player's pieces and of the second's.
     pub letters: [char; 2],
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Counter {
+pub(super) struct Counter {
     pub name: String,
     pub per_piece: bool,
     pub start: u16,
@@ -189,7 +189,7 @@ pub struct Counter {
 
 /// A named number that a user can set.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TextOption {
+pub(super) struct TextOption {
     pub name: String,
     pub value: i64,
     /// The value in the text.
@@ -199,7 +199,7 @@ pub struct TextOption {
 
 /// A named set.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Named {
+pub(super) struct Named {
     pub line: usize,
     pub name: String,
     /// The squares that the name means for the first player and for the second.
@@ -211,7 +211,7 @@ pub struct Named {
 
 /// Everything that a text says.
 #[derive(Clone, Debug)]
-pub struct Text {
+pub(super) struct Text {
     pub title: String,
     pub author: String,
     pub about: Vec<String>,
@@ -240,29 +240,29 @@ pub struct Text {
 
 impl Text {
     /// Returns the names of the kinds of pieces.
-    pub fn kind_names(&self) -> impl Iterator<Item = &str> + Clone {
+    pub(super) fn kind_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.kinds.iter().map(|kind| kind.name.as_str())
     }
 
     /// Returns the names of the states of squares.
-    pub fn state_names(&self) -> impl Iterator<Item = &str> + Clone {
+    pub(super) fn state_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.states.iter().map(|state| state.0.as_str())
     }
 
     /// Returns the option with this name.
-    pub fn option(&self, name: &str) -> Option<&TextOption> {
+    pub(super) fn option(&self, name: &str) -> Option<&TextOption> {
         self.options.iter().find(|option| option.name == name)
     }
 
     /// Returns whether a player who acts in this phase can always pass.
-    pub fn can_always_pass(&self, phase: usize) -> bool {
+    pub(super) fn can_always_pass(&self, phase: usize) -> bool {
         let mut here = self.actions.iter().filter(|line| line.phase == phase);
         here.any(|line| line.way == Way::Pass && line.conditions.is_empty() && line.required.is_empty())
     }
 
     /// Returns the range, among the numbers of a position, of a player's counter: one number, or one for each kind of
     /// piece.
-    pub fn numbers_of(&self, counter: usize, player: usize) -> Range<usize> {
+    pub(super) fn numbers_of(&self, counter: usize, player: usize) -> Range<usize> {
         let width = |counter: &Counter| if counter.per_piece { self.kinds.len() } else { 1 };
         let first: usize = self.counters[..counter].iter().map(|counter| 2 * width(counter)).sum();
         let each = width(&self.counters[counter]);
@@ -270,19 +270,19 @@ impl Text {
     }
 
     /// Returns the index of a counter among the numbers of a position, from a player's point of view.
-    pub fn number_of(&self, of: CounterOf, player: usize) -> usize {
+    pub(super) fn number_of(&self, of: CounterOf, player: usize) -> usize {
         let owner = if of.side == Side::Own { player } else { 1 - player };
         self.numbers_of(of.counter, owner).start + of.kind.unwrap_or(0)
     }
 
     /// Returns the number of sets of squares and the number of counters in a position.
-    pub fn sizes(&self) -> (usize, usize) {
+    pub(super) fn sizes(&self) -> (usize, usize) {
         let counters = self.counters.len().checked_sub(1).map_or(0, |last| self.numbers_of(last, 1).end);
         (2 * self.kinds.len() + self.states.len(), counters)
     }
 
     /// Returns whether actions or ends use this number.
-    pub fn asks_for(&self, number: &Number) -> bool {
+    pub(super) fn asks_for(&self, number: &Number) -> bool {
         let of_lines = self.actions.iter().flat_map(|line| {
             let effects = line.effects.iter().filter_map(Effect::condition);
             line.conditions.iter().chain(&line.required).chain(effects)
@@ -293,7 +293,7 @@ impl Text {
 
     /// Returns, for each kind, whether no player can ever have two pieces of it, since both players start with at
     /// most one and no action makes more.
-    pub fn single_kinds(&self) -> Vec<bool> {
+    pub(super) fn single_kinds(&self) -> Vec<bool> {
         let effects = || self.actions.iter().flat_map(|line| &line.effects).map(Effect::unconditional);
         let flips = effects().any(|effect| matches!(effect, Effect::Flip(_)));
         let is_single = |kind: usize| {

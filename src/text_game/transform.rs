@@ -141,19 +141,19 @@ impl Transform<'_> {
 }
 
 /// Returns the text from one player's point of view, with compass directions and that player's squares and results.
-pub fn for_player(text: &Text, player: usize) -> Text {
+pub(super) fn for_player(text: &Text, player: usize) -> Text {
     let player = Some(player);
     Transform { board: &text.board, player, symmetry: Symmetry::IDENTITY, sorted: false }.text(text)
 }
 
 /// Returns the text of one player on a board that is mapped by a symmetry.
-pub fn mapped(text: &Text, symmetry: Symmetry) -> Text {
+pub(super) fn mapped(text: &Text, symmetry: Symmetry) -> Text {
     Transform { board: &text.board, player: None, symmetry, sorted: false }.text(text)
 }
 
 /// The parts of a one-player text that must be equal in two texts if the same actions are to be possible in both.
 #[derive(Debug, PartialEq)]
-pub struct Comparable {
+pub(super) struct Comparable {
     /// The lines of actions, in a form that does not depend on the order of directions.
     pub actions: Vec<String>,
     sets: Vec<[Set; 2]>,
@@ -161,7 +161,7 @@ pub struct Comparable {
 }
 
 impl Comparable {
-    pub fn of(text: &Text) -> Comparable {
+    pub(super) fn of(text: &Text) -> Comparable {
         let sorted =
             Transform { board: &text.board, player: None, symmetry: Symmetry::IDENTITY, sorted: true };
         let text = sorted.text(text);
@@ -179,7 +179,7 @@ impl Comparable {
 
     /// Returns, for each line of actions, the equal line of `other`. Returns `None` if a line has no equal line or if
     /// sets differ.
-    pub fn lines_in(&self, other: &Comparable) -> Option<Vec<usize>> {
+    pub(super) fn lines_in(&self, other: &Comparable) -> Option<Vec<usize>> {
         let mut free: Vec<usize> = (0..other.actions.len()).collect();
         let same = |action: &String| {
             let at = free.iter().position(|index| other.actions[*index] == *action)?;
@@ -190,7 +190,7 @@ impl Comparable {
     }
 
     /// Returns whether games end in the same way in both texts.
-    pub fn ends_as(&self, other: &Comparable) -> bool {
+    pub(super) fn ends_as(&self, other: &Comparable) -> bool {
         self.results == other.results
     }
 }

@@ -16,7 +16,7 @@ pub struct Usage {
 }
 
 /// Words that can occur in the same place.
-pub trait Vocabulary: Copy + 'static {
+pub(super) trait Vocabulary: Copy + 'static {
     /// Each word with its value for the parser.
     const WORDS: &'static [(&'static str, Self)];
     const USAGE: &'static [Usage];
@@ -35,7 +35,7 @@ macro_rules! vocabulary {
     ($($(#[$doc:meta])* $group:ident { $($name:ident $word:literal: $form:literal, $meaning:literal;)* })*) => { $(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $group { $($name),* }
+        pub(crate) enum $group { $($name),* }
 
         impl Vocabulary for $group {
             const WORDS: &'static [(&'static str, $group)] = &[$(($word, $group::$name)),*];
@@ -195,7 +195,7 @@ vocabulary! {
 }
 
 /// Directions, both of the compass and relative to a player.
-pub const DIRECTIONS: [(&str, &[Direction]); 20] = {
+pub(super) const DIRECTIONS: [(&str, &[Direction]); 20] = {
     const fn of(compass: u8) -> Direction {
         Direction { compass, relative: false }
     }
@@ -234,7 +234,7 @@ const JOINTS: &[&str] = &["on", "of", "in", "at", "by", "through", "exactly", "l
 const RESERVED_CLAUSES: &[ClauseWord] = &[ClauseWord::If, ClauseWord::Require, ClauseWord::When];
 
 /// Returns whether a word has a meaning in the language, so it cannot be used as a name.
-pub fn is_reserved(word: &str) -> bool {
+pub(super) fn is_reserved(word: &str) -> bool {
     let is_clause = ClauseWord::of(word).is_some_and(|clause| RESERVED_CLAUSES.contains(&clause));
     is_clause
         || StatementWord::of(word).is_some()

@@ -13,12 +13,12 @@ pub(super) struct Average(Network);
 
 impl Average {
     /// Returns an average that begins as a copy of a network.
-    pub fn of(network: &Network) -> Average {
+    pub(super) fn of(network: &Network) -> Average {
         Average(network.clone())
     }
 
     /// Adds the network in training after its step number `step`, counted from 1.
-    pub fn add(&mut self, network: &Network, decay: f32, step: usize) {
+    pub(super) fn add(&mut self, network: &Network, decay: f32, step: usize) {
         let share = 1.0 - decay_at(decay, step);
         for (average, (_, _, new)) in self.0.numbers_mut().zip(network.tensors()) {
             average.iter_mut().zip(new).for_each(|(average, new)| *average += share * (new - *average));
@@ -26,7 +26,7 @@ impl Average {
     }
 
     /// Returns the averaged network.
-    pub fn network(&self) -> &Network {
+    pub(super) fn network(&self) -> &Network {
         &self.0
     }
 }

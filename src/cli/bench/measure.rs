@@ -19,7 +19,7 @@ const SHORT: f64 = 3.0;
 /// How long and how often to measure, and the output format.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Measurement")]
-pub struct Measuring {
+pub(super) struct Measuring {
     /// Number of repetitions of each measurement, at least 5
     #[arg(long, value_name = "N", default_value_t = 5)]
     repetitions: usize,
@@ -33,10 +33,10 @@ pub struct Measuring {
 
 /// Units of work per second: minimum, median, maximum.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RateSpread([f64; 3]);
+pub(super) struct RateSpread([f64; 3]);
 
 /// The result of a measurement.
-pub struct Measurement {
+pub(super) struct Measurement {
     bench: &'static str,
     game: String,
     unit: &'static str,
@@ -48,25 +48,25 @@ pub struct Measurement {
 
 impl Measurement {
     /// Whether no unit was finished in most of the repetitions.
-    pub fn is_nothing(&self) -> bool {
+    pub(super) fn is_nothing(&self) -> bool {
         self.wall.0[1] == 0.0
     }
 }
 
 /// The counters of threads that are sampled.
-pub struct Counters<const N: usize> {
+pub(super) struct Counters<const N: usize> {
     counts: [AtomicU64; N],
     stopped: AtomicBool,
 }
 
 impl<const N: usize> Counters<N> {
     /// Adds to one of the counters.
-    pub fn add(&self, which: usize, count: usize) {
+    pub(super) fn add(&self, which: usize, count: usize) {
         self.counts[which].fetch_add(count as u64, Ordering::Relaxed);
     }
 
     /// Whether the threads should stop.
-    pub fn stopped(&self) -> bool {
+    pub(super) fn stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
@@ -84,12 +84,12 @@ impl<const N: usize> Counters<N> {
 
 impl Measuring {
     /// Returns the minimum duration of a repetition, in seconds.
-    pub fn seconds(&self) -> f64 {
+    pub(super) fn seconds(&self) -> f64 {
         self.seconds
     }
 
     /// Rejects flags that are out of range.
-    pub fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if !(5..=1000).contains(&self.repetitions) {
             return Err(Error::Config(format!("--repetitions {}: must be from 5 to 1000", self.repetitions)));
         }
@@ -104,7 +104,7 @@ impl Measuring {
     }
 
     /// Prints on a terminal what is being measured and for how long, unless the time is short.
-    pub fn announce(&self, bench: &str, repetitions: usize) {
+    pub(super) fn announce(&self, bench: &str, repetitions: usize) {
         let seconds = self.seconds * repetitions as f64;
         if seconds >= SHORT && std::io::stderr().is_terminal() {
             let note = format!("{bench}: measuring for {seconds:.0} s ({repetitions} x {} s)", self.seconds);
@@ -113,7 +113,7 @@ impl Measuring {
     }
 
     /// Measures `work`, which returns the number of units that it has done.
-    pub fn measure(
+    pub(super) fn measure(
         &self,
         bench: &'static str,
         game: &str,
@@ -140,7 +140,7 @@ impl Measuring {
     /// Runs `work` in `threads` threads and measures their counters, each of which has a name `(bench, unit)`. CPU time
     /// is the sum over all threads. Repetitions begin and end when the first counter moves, so that a unit longer than
     /// `--seconds` can also be measured. If a thread fails, the measurement ends early and fails, too.
-    pub fn watch<const N: usize>(
+    pub(super) fn watch<const N: usize>(
         &self,
         threads: usize,
         game: &str,
@@ -192,7 +192,7 @@ impl Measuring {
     }
 
     /// Formats the measurement as a line.
-    pub fn line(&self, measured: &Measurement) -> String {
+    pub(super) fn line(&self, measured: &Measurement) -> String {
         let Measurement { bench, game, unit, wall, cpu, about } = measured;
         if self.json {
             let mut line = json!({

@@ -18,7 +18,7 @@ use crate::registry::Catalog;
 
 /// Measure how fast the parts of the program are.
 #[derive(Args)]
-pub struct Bench {
+pub(super) struct Bench {
     #[command(subcommand)]
     what: BenchCommand,
 }
@@ -37,7 +37,7 @@ enum BenchCommand {
 
 impl Bench {
     /// Runs the benchmark.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         match self.what {
             BenchCommand::Rules(rules) => rules.run(games),
             BenchCommand::Net(net) => net.run(games),

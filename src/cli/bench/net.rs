@@ -33,7 +33,7 @@ that this CPU supports. Each thread has its own evaluator. `auto` marks the prec
 moves to other actions, and the difference between the expected scores (0 to 1).")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)))]
 #[command(mut_arg("batch", |arg| arg.help("Positions evaluated together [default: 1 and 64]")))]
-pub struct Net {
+pub(super) struct Net {
     #[command(flatten)]
     setup: BenchSetup,
     /// Also write to this folder, which is created if it is missing, the weights and a file outputs.json with the
@@ -44,7 +44,7 @@ pub struct Net {
 
 impl Net {
     /// Measures the network, and prints each line as soon as it is known.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         measured(self.setup.bench(games)?, self.save.as_deref())
     }
 }

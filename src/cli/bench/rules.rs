@@ -24,7 +24,7 @@ leaf played), and the encoding of positions from random games. perft uses the sm
 or, if there is none, the depth with the most leaves. Prints the median, minimum, and maximum of the repetitions by \
 wall-clock time, and the median by CPU time; with --json, wall and cpu are [minimum, median, maximum] in units per \
 second.")]
-pub struct RulesBench {
+pub(super) struct RulesBench {
     /// Game id (see `petteia games`) [default: all games]
     game: Option<String>,
     /// Game option, e.g. game.start=blocks; may be repeated
@@ -36,7 +36,7 @@ pub struct RulesBench {
 
 impl RulesBench {
     /// Measures the rules, and prints each line as soon as it is known.
-    pub fn run(self, catalog: Catalog) -> Result<()> {
+    pub(super) fn run(self, catalog: Catalog) -> Result<()> {
         self.measuring.check()?;
         let games = match self.game {
             Some(id) => vec![GameArgs { id, set: self.set }],

@@ -20,14 +20,14 @@ Each thread has one tree. Measures the tree and the rules alone (with the unifor
 then together with the network, which evaluates leaves one by one. The size of the tree is measured after a search \
 from the initial position.")]
 #[command(mut_arg("batch", |arg| arg.hide(true)))]
-pub struct SearchBench {
+pub(super) struct SearchBench {
     #[command(flatten)]
     setup: BenchSetup,
 }
 
 impl SearchBench {
     /// Measures the search, and prints each line as soon as it is known.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         measured(self.setup.bench(games)?)
     }
 }

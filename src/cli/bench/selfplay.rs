@@ -38,7 +38,7 @@ positions found in the cache. The shares of time (search including the rules, en
 separate run on one thread, which reads the clock around every batch. That run takes as long as a repetition, and so \
 does a first repetition that is not counted. With the default of five repetitions, the command therefore takes seven \
 times --seconds.")]
-pub struct Selfplay {
+pub(super) struct Selfplay {
     #[command(flatten)]
     setup: BenchSetup,
     /// Size of each thread's evaluation cache in MiB; 0 for none [default: 0]
@@ -48,7 +48,7 @@ pub struct Selfplay {
 
 impl Selfplay {
     /// Measures self-play, and prints the result.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         if let Some(cache) = self.cache.filter(|cache| *cache > MAX_CACHE) {
             return Err(Error::Config(format!("--cache {cache}: must be from 0 to {MAX_CACHE}")));
         }

@@ -25,12 +25,12 @@ use crate::registry::Catalog;
 
 const SEED: u64 = 1;
 /// The default number of simulations per action.
-pub const SIMULATIONS: usize = 100;
+pub(super) const SIMULATIONS: usize = 100;
 
 /// The options of the setup.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Setup")]
-pub struct BenchSetup {
+pub(super) struct BenchSetup {
     /// Game id [default: the checkpoint's game, or connect-four]
     #[arg(long, value_name = "ID")]
     game: Option<String>,
@@ -92,7 +92,7 @@ impl FromStr for NetSize {
 }
 
 /// Everything that a benchmark needs.
-pub struct Workbench {
+pub(super) struct Workbench {
     /// The rules.
     pub game: AnyGame,
     /// The identity of the rules.
@@ -109,7 +109,7 @@ pub struct Workbench {
 
 impl BenchSetup {
     /// Makes everything that the benchmark needs.
-    pub fn bench(self, games: Catalog) -> Result<Workbench> {
+    pub(super) fn bench(self, games: Catalog) -> Result<Workbench> {
         self.measuring.check()?;
         let within = |name: &str, value: usize, most: usize| {
             if (1..=most).contains(&value) {
@@ -195,7 +195,7 @@ fn default_game(games: Catalog) -> String {
 
 impl Workbench {
     /// Loads the network, or makes one with random weights.
-    pub fn network(&self) -> Result<Network> {
+    pub(super) fn network(&self) -> Result<Network> {
         match &self.checkpoint {
             Some(checkpoint) => checkpoint.network(),
             None => Ok(Network::new(&self.config, self.identity.shape, SEED)),
@@ -203,18 +203,18 @@ impl Workbench {
     }
 
     /// Returns the network in the form that evaluators share.
-    pub fn shared(&self) -> Result<SharedNet> {
+    pub(super) fn shared(&self) -> Result<SharedNet> {
         self.shared_in(self.config.precision)
     }
 
     /// Returns the shared network in a precision that the CPU supports.
-    pub fn shared_in(&self, precision: Precision) -> Result<SharedNet> {
+    pub(super) fn shared_in(&self, precision: Precision) -> Result<SharedNet> {
         let config = NetConfig { precision, ..self.config.clone() };
         SharedNet::on(&self.network()?, &config, &self.processor)
     }
 
     /// Returns the precisions to measure: all that the CPU supports, unless one was named.
-    pub fn precisions(&self) -> Vec<Precision> {
+    pub(super) fn precisions(&self) -> Vec<Precision> {
         match (self.setup.precision, self.config.evaluator, &self.processor) {
             (None, EvaluatorKind::Fused, Processor::Cpu) => CpuNet::precisions(),
             _ => vec![self.config.precision],
@@ -222,22 +222,22 @@ impl Workbench {
     }
 
     /// Returns positions of random games, none of them final.
-    pub fn positions(&self, count: usize) -> Vec<AnyState> {
+    pub(super) fn positions(&self, count: usize) -> Vec<AnyState> {
         random_positions(&self.game, count, SEED)
     }
 
     /// Returns the size of the network as `FILTERSxBLOCKS`.
-    pub fn net_text(&self) -> String {
+    pub(super) fn net_text(&self) -> String {
         format!("{}x{}", self.config.filters, self.config.blocks)
     }
 
     /// Prints measurements with the fields `about`.
-    pub fn print<const N: usize>(&self, mut measured: [Measurement; N], about: Value) -> Result<()> {
+    pub(super) fn print<const N: usize>(&self, mut measured: [Measurement; N], about: Value) -> Result<()> {
         self.setup.print(&mut measured, &about)
     }
 
     /// Returns the precision as a setting.
-    pub fn precision(&self) -> Value {
+    pub(super) fn precision(&self) -> Value {
         json!(self.config.precision)
     }
 }

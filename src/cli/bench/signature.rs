@@ -27,7 +27,7 @@ const POSITIONS: u64 = 8;
 const SIMULATIONS: usize = 300;
 
 /// Returns a hash of the visits in fixed searches of [`GAMES`]. A program without these games uses its own games.
-pub fn signature(games: Catalog) -> Result<u64> {
+pub(super) fn signature(games: Catalog) -> Result<u64> {
     let mut ids = games.ids();
     if GAMES.iter().all(|id| ids.iter().any(|known| known == id)) {
         ids = GAMES.map(String::from).into();

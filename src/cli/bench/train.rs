@@ -35,14 +35,14 @@ games and have random targets.")]
 #[command(mut_arg("precision", |arg| arg.help("Precision of the products of convolutions; bf16 needs a CPU with AMX or \
     AVX-512 BF16 [default: f32]")))]
 #[command(mut_arg("batch", |arg| arg.help("Samples per step [default: 256]")))]
-pub struct TrainBench {
+pub(super) struct TrainBench {
     #[command(flatten)]
     setup: BenchSetup,
 }
 
 impl TrainBench {
     /// Measures training, and prints the result.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         measured(self.setup.bench(games)?)
     }
 }

@@ -29,7 +29,7 @@ const RATING: usize = 4;
 
 /// The costs of work on this machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Costs {
+pub(super) struct Costs {
     /// Wall-clock seconds while all threads work, in the order of a generation: for one simulation at each action of a
     /// bootstrap game, for one simulation at each action of a game by the network, for one optimizer step for each
     /// action of a game, for a game against the opponent, and for a game between generations.
@@ -43,7 +43,7 @@ pub struct Costs {
 
 impl Costs {
     /// Returns the costs if games have this many searched actions.
-    pub fn with_plies(self, plies: f64) -> Costs {
+    pub(super) fn with_plies(self, plies: f64) -> Costs {
         let paces = self.paces.map(|pace| pace * plies / self.plies.max(f64::MIN_POSITIVE));
         Costs { paces, plies, ..self }
     }
@@ -72,7 +72,7 @@ fn amounts(config: &Config, threads: usize, generation: usize) -> ByWork {
 }
 
 /// The estimate of the remaining time of a run.
-pub struct Forecast {
+pub(super) struct Forecast {
     /// The work of all generations after each, from generation 0 on.
     ahead: Vec<ByWork>,
     costs: Costs,
@@ -100,7 +100,7 @@ struct ForecastPhase {
 
 impl Forecast {
     /// Returns a forecast for the rest of a run after `done` generations.
-    pub fn new(config: &Config, threads: usize, costs: Costs, done: usize) -> Forecast {
+    pub(super) fn new(config: &Config, threads: usize, costs: Costs, done: usize) -> Forecast {
         let mut ahead = vec![ByWork::default()];
         for generation in (1..=config.train.generations).rev() {
             let (later, own) = (ahead[ahead.len() - 1], amounts(config, threads, generation));
@@ -112,7 +112,7 @@ impl Forecast {
     }
 
     /// Records an event at time `now`, in seconds since a fixed moment before the run.
-    pub fn observe(&mut self, now: f64, event: &Event) {
+    pub(super) fn observe(&mut self, now: f64, event: &Event) {
         match event {
             Event::Resumed { done, .. } => self.generation = *done,
             Event::Generation { number, games, .. } => {
@@ -139,7 +139,7 @@ impl Forecast {
     }
 
     /// Returns the estimated remaining seconds of the run at time `now`.
-    pub fn left(&self, now: f64) -> f64 {
+    pub(super) fn left(&self, now: f64) -> f64 {
         let ahead = self.ahead.get(self.generation).copied().unwrap_or_default();
         let later: f64 = (0..5).map(|work| self.pace(work) * ahead[work]).sum();
         let Some(phase) = &self.phase else { return later };
@@ -149,7 +149,7 @@ impl Forecast {
     }
 
     /// Returns the completed part of the current work, from 0 to 1.
-    pub fn part(&self) -> f64 {
+    pub(super) fn part(&self) -> f64 {
         self.phase.as_ref().map_or(1.0, |phase| phase.part)
     }
 
@@ -206,7 +206,7 @@ impl Forecast {
 }
 
 /// Games that have begun, including finished ones.
-pub struct BegunGames {
+pub(super) struct BegunGames {
     over: f64,
     flying: f64,
     /// The actions in games that are over, and in each game in flight.
@@ -226,20 +226,20 @@ impl BegunGames {
     }
 
     /// Returns the games of a match, except those kept from an earlier session.
-    pub fn of_match(standing: &Standing) -> BegunGames {
+    pub(super) fn of_match(standing: &Standing) -> BegunGames {
         let Standing { games, kept, playing, actions, unfinished, .. } = *standing;
         BegunGames::new(games - kept, playing, actions, unfinished)
     }
 
     /// Returns the mean length of games that were expected to have `expected` actions. Games in flight are assumed to
     /// go on for a while.
-    pub fn length(&self, expected: f64) -> f64 {
+    pub(super) fn length(&self, expected: f64) -> f64 {
         let mean = (TRUSTED_GAMES * expected + self.actions) / (TRUSTED_GAMES + self.over);
         mean.max(1.1 * self.played)
     }
 
     /// Returns the number of whole games of this length that would have taken the same time so far.
-    pub fn worth(&self, length: f64) -> f64 {
+    pub(super) fn worth(&self, length: f64) -> f64 {
         self.over + self.flying * self.played / length.max(1.0)
     }
 }

@@ -45,7 +45,7 @@ Examples:
   petteia inspect runs/phage
   petteia inspect runs/phage --repair
   petteia inspect phage.safetensors --json")]
-pub struct Inspect {
+pub(super) struct Inspect {
     /// File or folder that petteia wrote, of one of the kinds below, or a config
     #[arg(value_name = "PATH")]
     path: PathBuf,
@@ -160,7 +160,7 @@ pub(super) fn identity_here(id: &str, options: &Settings, games: Catalog) -> Res
 
 impl Inspect {
     /// Identifies the path, checks it, and prints a report.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         refuse_other_devices()?;
         let Some(about) = storage::about(&self.path)? else {
             return Err(Error::Missing(format!("{} does not exist", self.path.display())));

@@ -21,20 +21,20 @@ use crate::storage::attachment;
 /// The largest ONNX file, in bytes; the format allows no larger ones.
 const LARGEST_ONNX: u64 = 2 << 30;
 
-pub fn is_checkpoint(path: &Path) -> bool {
+pub(super) fn is_checkpoint(path: &Path) -> bool {
     storage::has_folder(path) && storage::has_file(&path.join(MANIFEST))
 }
 
-pub fn is_file(path: &Path) -> bool {
+pub(super) fn is_file(path: &Path) -> bool {
     storage::has_file(path) && path.extension().is_some_and(|extension| extension == "safetensors")
 }
 
-pub fn is_optimizer(path: &Path) -> bool {
+pub(super) fn is_optimizer(path: &Path) -> bool {
     storage::has_file(path) && path.ends_with(OPTIMIZER)
 }
 
 /// Reports a checkpoint folder, which is loaded as a resumed run would load it.
-pub fn checkpoint(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
+pub(super) fn checkpoint(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let Some(checkpoint) = report.checked(Checkpoint::open_folder(path)) else { return Ok(()) };
     about(&checkpoint, path, report, games);
     if let Some(network) = report.checked(load(&checkpoint)) {
@@ -57,14 +57,14 @@ fn channels(network: &Network, report: &mut Findings) {
 }
 
 /// Loads network and optimizer, which verifies their hashes; a program that cannot train omits the optimizer.
-pub fn load(checkpoint: &Checkpoint) -> Result<Network> {
+pub(super) fn load(checkpoint: &Checkpoint) -> Result<Network> {
     #[cfg(feature = "train")]
     checkpoint.trainer(&checkpoint.reading()?.config, &crate::net::device::cpu().autodiff())?;
     checkpoint.network()
 }
 
 /// Reports an exported network, or the weights of a checkpoint, which have the same manifest.
-pub fn file(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
+pub(super) fn file(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let checkpoint = Checkpoint::find(path)?;
     about(&checkpoint, path, report, games);
     if let Some(network) = report.checked(checkpoint.network()) {
@@ -74,12 +74,12 @@ pub fn file(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     Ok(())
 }
 
-pub fn is_onnx(path: &Path) -> bool {
+pub(super) fn is_onnx(path: &Path) -> bool {
     storage::has_file(path) && path.extension().is_some_and(|extension| extension == "onnx")
 }
 
 /// Reports the metadata of an exported ONNX file; there is no checksum to verify.
-pub fn onnx(path: &Path, report: &mut Findings) -> Result<()> {
+pub(super) fn onnx(path: &Path, report: &mut Findings) -> Result<()> {
     let bytes = storage::read_at_most(path, LARGEST_ONNX, "an ONNX file")?;
     let entries = onnx::read_metadata(&bytes).ok_or_else(|| {
         Error::Data(format!("{} is damaged or is not an ONNX file from `petteia export`", path.display()))
@@ -103,12 +103,12 @@ pub fn onnx(path: &Path, report: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-pub fn is_bot(path: &Path) -> bool {
+pub(super) fn is_bot(path: &Path) -> bool {
     storage::has_file(path) && !matches!(attachment::find(path), Ok(None))
 }
 
 /// Reports a program with an attached network.
-pub fn bot(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
+pub(super) fn bot(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     if report.checked(attachment::find(path)).is_none() {
         return Ok(());
     }
@@ -119,7 +119,7 @@ pub fn bot(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
 }
 
 /// Reports an optimizer state, which only the manifest in the same folder describes.
-pub fn optimizer(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
+pub(super) fn optimizer(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let folder = path.parent().filter(|folder| is_checkpoint(folder)).ok_or_else(|| {
         Error::Data(format!(
             "{} has no {MANIFEST} in its folder, so its checkpoint is unknown",
@@ -130,7 +130,7 @@ pub fn optimizer(path: &Path, report: &mut Findings, games: Catalog) -> Result<(
 }
 
 /// Adds the earlier changes of a run that now has the settings `now`, if there are any.
-pub fn past(lineage: &Lineage, now: &Config, report: &mut Findings) {
+pub(super) fn past(lineage: &Lineage, now: &Config, report: &mut Findings) {
     let line = |(chapter, changes): (&Chapter, Vec<[String; 3]>)| {
         let from = chapter.from.as_ref().map_or(String::new(), |from| {
             format!("{} (generation {}, {} steps)", from.path, from.generation, from.step)

@@ -48,15 +48,15 @@ impl<'a> UnreadableLines<'a> {
     }
 }
 
-pub fn is_config(path: &Path) -> bool {
+pub(super) fn is_config(path: &Path) -> bool {
     storage::has_file(path) && path.extension().is_some_and(|extension| extension == "toml")
 }
 
-pub fn is_metrics(path: &Path) -> bool {
+pub(super) fn is_metrics(path: &Path) -> bool {
     storage::has_file(path) && path.ends_with(METRICS)
 }
 
-pub fn is_match(path: &Path) -> bool {
+pub(super) fn is_match(path: &Path) -> bool {
     storage::has_file(path) && match_header(path).is_some()
 }
 
@@ -70,7 +70,7 @@ fn match_header(path: &Path) -> Option<Value> {
 }
 
 /// Reports the games of a match or a ladder; they are replayed when it is resumed.
-pub fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
+pub(super) fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
     let header = match_header(path).unwrap_or_default();
     for name in ["game", "agents", "seed", "opening_plies"] {
         report.fact(name, header[name].clone());
@@ -101,7 +101,7 @@ pub fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
 }
 
 /// Reports the batch of a refused training step.
-pub fn refused(path: &Path, report: &mut Findings) -> Result<()> {
+pub(super) fn refused(path: &Path, report: &mut Findings) -> Result<()> {
     let (about, parts) = Refused::read(path)?;
     report.fact("generation", about.generation);
     report.fact("step", about.step);
@@ -117,14 +117,14 @@ pub fn refused(path: &Path, report: &mut Findings) -> Result<()> {
 }
 
 /// Reads the settings of a run, except those unknown to this program.
-pub fn read_settings(path: &Path) -> Result<Reading> {
+pub(super) fn read_settings(path: &Path) -> Result<Reading> {
     let text = storage::read_text(path, "a config")?;
     let read = Config::read(&path.display().to_string(), &text);
     read.map_err(|error| Error::Data(format!("not a Petteia config: {error}")))
 }
 
 /// Reads the settings in a file; all of them must be known.
-pub fn read_config(path: &Path) -> Result<Config> {
+pub(super) fn read_config(path: &Path) -> Result<Config> {
     let text = storage::read_text(path, "a config")?;
     let place = path.display().to_string();
     let parsed = match run::run_of(path) {
@@ -135,7 +135,7 @@ pub fn read_config(path: &Path) -> Result<Config> {
 }
 
 /// Reports a config: its game, and the settings that differ from the defaults.
-pub fn config(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
+pub(super) fn config(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let config = read_config(path)?;
     let game = identity_here(&config.game.id, &config.game.options, games)?;
     report.game(&game, path, games);
@@ -149,7 +149,7 @@ pub fn config(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> 
 }
 
 /// Reports the metrics of a run: the number of lines, the last losses, and the last evaluation.
-pub fn metrics(path: &Path, report: &mut Findings) -> Result<()> {
+pub(super) fn metrics(path: &Path, report: &mut Findings) -> Result<()> {
     let mut reader = Reader::of_file(path);
     reader.read(u64::MAX)?;
     let is_cut = reader.is_cut();

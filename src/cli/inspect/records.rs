@@ -15,18 +15,18 @@ use crate::registry::Catalog;
 use crate::replay::store;
 use crate::storage;
 
-pub fn is_shard(path: &Path) -> bool {
+pub(super) fn is_shard(path: &Path) -> bool {
     let is_plain = || store::is_plain(path) && store::first_record(path).is_ok();
     storage::has_file(path) && (store::is_packed(path) || is_plain())
 }
 
-pub fn is_generation(path: &Path) -> bool {
+pub(super) fn is_generation(path: &Path) -> bool {
     let has_some = |shards: store::Shards| !shards.is_empty();
     storage::has_folder(path) && store::generation_of(path).is_some() && store::find(path).is_ok_and(has_some)
 }
 
 /// Reports records, all of which are read and replayed.
-pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
+pub(super) fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let source = FoundRecords::of(path)?;
     let Some(verified) = report.checked(verify(&source, games)) else { return Ok(()) };
     report.game(&verified.game, path, games);
@@ -40,7 +40,7 @@ pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> 
 }
 
 /// Adds the numbers of shards, games, and plies, and the problems.
-pub fn counts(source: &FoundRecords, verified: Verified, report: &mut Findings) {
+pub(super) fn counts(source: &FoundRecords, verified: Verified, report: &mut Findings) {
     report.fact("shards", source.shards.all().count());
     if !source.shards.inherited.is_empty() {
         report.fact("inherited shards", source.shards.inherited.len());

@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 use crate::registry::Catalog;
 use crate::run::{self, repair};
 
-pub struct Repaired(repair::Repair);
+pub(super) struct Repaired(repair::Repair);
 
 /// Repairs the run in `path`; `is_gone` says that the process that trained it has certainly ended.
-pub fn repair(path: &Path, is_gone: bool, games: Catalog) -> Result<Repaired> {
+pub(super) fn repair(path: &Path, is_gone: bool, games: Catalog) -> Result<Repaired> {
     if !run::is_run(path) && checkpoint::list(path)?.is_empty() {
         return Err(Error::Config(format!("{} is not a run; only runs can be repaired", path.display())));
     }
@@ -45,7 +45,7 @@ pub fn repair(path: &Path, is_gone: bool, games: Catalog) -> Result<Repaired> {
 
 impl Repaired {
     /// Adds the repairs to a report in JSON, or prints them.
-    pub fn report(self, report: &mut Findings, is_json: bool) -> Result<()> {
+    pub(super) fn report(self, report: &mut Findings, is_json: bool) -> Result<()> {
         if !is_json {
             return self.print();
         }

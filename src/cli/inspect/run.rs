@@ -19,12 +19,12 @@ use crate::replay::store::generation_of;
 use crate::run::{self, METRICS, SETTINGS};
 use crate::storage;
 
-pub fn is(path: &Path) -> bool {
+pub(super) fn is(path: &Path) -> bool {
     storage::has_folder(path) && storage::has(&path.join(SETTINGS))
 }
 
 /// Checks everything in the folder, and reports the results.
-pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
+pub(super) fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let settings = plain::read_settings(&path.join(SETTINGS))?;
     let config = &settings.config;
     let game = identity_here(&config.game.id, &config.game.options, games)?;

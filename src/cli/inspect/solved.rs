@@ -12,12 +12,12 @@ use crate::replay::store;
 use crate::storage;
 use crate::truth::set;
 
-pub fn is_set(path: &Path) -> bool {
+pub(super) fn is_set(path: &Path) -> bool {
     storage::has_file(path) && (store::is_packed(path) || store::is_plain(path)) && set::header(path).is_ok()
 }
 
 /// Reports a set, which is read completely.
-pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
+pub(super) fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let header = set::header(path)?;
     report.fact("game", header.game.as_str());
     report.fact("options", json!(header.options));

@@ -29,17 +29,17 @@ const VULKAN: &str = include_str!("vulkan.txt");
 #[command(after_help = "\
 Example:
   petteia licenses > LICENSES.txt")]
-pub struct Licenses {}
+pub(super) struct Licenses {}
 
 impl Licenses {
     /// Prints the licenses.
-    pub fn run(self) -> Result<()> {
+    pub(super) fn run(self) -> Result<()> {
         notices()
     }
 }
 
 /// Prints the notices of the running program.
-pub fn notices() -> Result<()> {
+pub(super) fn notices() -> Result<()> {
     let program = Program::current();
     let own: Cow<str> = if program.is_petteia() {
         format!("{program} may be used under the MIT license or the Apache License 2.0.").into()

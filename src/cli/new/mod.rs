@@ -24,7 +24,7 @@ Examples:
   petteia new --text hexapawn
   petteia new hexapawn --from-checkout ~/src/petteia
   petteia new hexapawn --path ~/games/hexapawn --from-checkout .")]
-pub struct New {
+pub(super) struct New {
     /// Name of the crate, the program, and the game: lowercase words joined by hyphens
     #[arg(value_name = "NAME")]
     name: String,
@@ -87,7 +87,7 @@ const KEYWORDS: [&str; 52] = [
 
 impl New {
     /// Writes the crate or the text.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         check_name(&self.name)?;
         if self.text {
             return self.write_text();

@@ -25,7 +25,7 @@ const TOGETHER: usize = 1 << 14;
 const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
 
 /// The arrays for `positions` positions; each comment gives sizes and meaning.
-pub struct Arrays {
+pub(super) struct Arrays {
     identity: GameIdentity,
     positions: usize,
     /// `[positions]`: the generation, game, and ply of each position.
@@ -53,7 +53,7 @@ pub struct Arrays {
 
 impl Arrays {
     /// Makes arrays for this game, without any positions.
-    pub fn new(identity: &GameIdentity) -> Arrays {
+    pub(super) fn new(identity: &GameIdentity) -> Arrays {
         Arrays {
             identity: identity.clone(),
             positions: 0,
@@ -75,7 +75,7 @@ impl Arrays {
     ///
     /// # Errors
     /// If the record contradicts the rules.
-    pub fn add(&mut self, rules: &Opened, record: &Record) -> Result<()> {
+    pub(super) fn add(&mut self, rules: &Opened, record: &Record) -> Result<()> {
         let (game, shape) = (&rules.game, rules.identity.shape);
         let outcome = Outcome::from_id(&record.outcome);
         let (mut planes, mut numbers) = (Planes::new(shape), vec![0.0; shape.input_len()]);
@@ -121,7 +121,7 @@ impl Arrays {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (positions, shape) = (self.positions, self.identity.shape);
         let about = json!({
             "game": self.identity.id, "options": self.identity.options, "encoding": self.identity.encoding,

@@ -61,7 +61,7 @@ Formats:
 
 All formats except jsonl replay and check every game. A damaged shard stops \
 the command with an error that names it; `verify` lists all damaged shards.")]
-pub struct Convert {
+pub(super) struct Convert {
     /// Output format, see below
     #[arg(long, value_enum, hide_possible_values = true)]
     format: TableFormat,
@@ -80,7 +80,7 @@ enum TableFormat {
 }
 
 impl Convert {
-    pub fn run(self, source: &FoundRecords, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, source: &FoundRecords, games: Catalog) -> Result<()> {
         let Some(path) = &self.out else {
             if self.format == TableFormat::Npz {
                 return Err(Error::Config("npz is a binary format; name a file with --out FILE".into()));
@@ -119,7 +119,7 @@ struct Conversion<'a> {
 
 impl Conversion<'_> {
     /// Converts records of this game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub(crate) fn on(self, rules: Opened) -> Result<()> {
         let mut arrays = Arrays::new(&rules.identity);
         if self.format == TableFormat::Csv {
             writeln!(self.out, "{}", rows::COLUMNS).map_err(Error::io(self.place))?;

@@ -26,7 +26,7 @@ Each shard's checksum is verified; `verify` also replays the games. The column p
 all actions, and positions counts the positions that are trained on. Shards that the run took over from \
 another run come first, with the generations of that run. Games that did not end by \
 the rules are counted by how they ended. The exit code is 1 if a shard is damaged.")]
-pub struct List {
+pub(super) struct List {
     /// Print one JSON object per shard
     #[arg(long)]
     json: bool,
@@ -43,11 +43,11 @@ struct Content {
 
 impl List {
     /// Returns the command, with `--json` if that was given before the subcommand.
-    pub fn or_json(self, json: bool) -> List {
+    pub(super) fn or_json(self, json: bool) -> List {
         List { json: self.json || json }
     }
 
-    pub fn run(self, source: &FoundRecords) -> Result<()> {
+    pub(super) fn run(self, source: &FoundRecords) -> Result<()> {
         let listing = ListLayout::new(source, terminal_width());
         if !self.json {
             print(listing.table.head())?;

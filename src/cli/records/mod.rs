@@ -5,7 +5,7 @@ mod convert;
 mod list;
 mod rows;
 mod show;
-pub mod verify;
+pub(super) mod verify;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ Examples:
   petteia records runs/phage show --generation 3 --game 17
   petteia records runs/phage verify
   petteia records runs/phage convert --format csv --out phage.csv")]
-pub struct Records {
+pub(super) struct Records {
     /// Run folder, folder of one of its generations, single shard, or file of JSON lines
     #[arg(value_name = "RUN")]
     source: PathBuf,
@@ -58,7 +58,7 @@ enum RecordsCommand {
 }
 
 /// Records that were found at a path.
-pub struct FoundRecords {
+pub(super) struct FoundRecords {
     path: PathBuf,
     /// The shards found there.
     pub shards: Shards,
@@ -66,7 +66,7 @@ pub struct FoundRecords {
 
 impl Records {
     /// Lists, shows, verifies, or converts the records.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, games: Catalog) -> Result<()> {
         let source = FoundRecords::of(&self.source)?;
         // verify itself reports missing shards
         if !matches!(self.what, Some(RecordsCommand::Verify(_))) || self.json {
@@ -84,7 +84,7 @@ impl Records {
 
 impl FoundRecords {
     /// Returns the number of shards as text.
-    pub fn count(&self) -> String {
+    pub(super) fn count(&self) -> String {
         counted(self.shards.all().count(), "shard", "shards")
     }
 
@@ -100,7 +100,7 @@ impl FoundRecords {
     }
 
     /// Finds the records of a run, a generation, or one shard.
-    pub fn of(path: &Path) -> Result<FoundRecords> {
+    pub(super) fn of(path: &Path) -> Result<FoundRecords> {
         // `.` and `..` have no file name to recognize them by
         let path = match path.file_name() {
             None => storage::real(path)?,

@@ -13,12 +13,12 @@ use crate::replay::ended::Ended;
 use crate::replay::record::Record;
 
 /// The header of a CSV file.
-pub const COLUMNS: &str =
+pub(super) const COLUMNS: &str =
     "generation,game,ply,to_move,position,action,value,win,draw,loss,visits,weight,outcome,evaluator,ended";
 
 /// A recorded position.
 #[derive(Debug, Serialize)]
-pub struct PositionRow {
+pub(super) struct PositionRow {
     generation: usize,
     game: usize,
     ply: usize,
@@ -55,7 +55,7 @@ impl PositionRow {
     ///
     /// # Errors
     /// If the record contradicts the rules.
-    pub fn of(rules: &Opened, record: &Record) -> Result<Vec<PositionRow>> {
+    pub(super) fn of(rules: &Opened, record: &Record) -> Result<Vec<PositionRow>> {
         let (game, mut rows) = (&rules.game, Vec::with_capacity(record.actions.len()));
         record.replay(rules, |replayed| {
             let ply = rows.len();
@@ -102,7 +102,7 @@ impl PositionRow {
     }
 
     /// Returns a line of CSV with the [`COLUMNS`].
-    pub fn csv(&self) -> String {
+    pub(super) fn csv(&self) -> String {
         let number = |number: Option<f32>| number.map_or(String::new(), real);
         let visits = self.actions.iter().zip(&self.visits).filter(|(_, visits)| **visits > 0);
         let visits: Vec<String> = visits.map(|(text, visits)| format!("{text}:{visits}")).collect();
@@ -127,7 +127,7 @@ impl PositionRow {
     }
 
     /// Returns a JSON object.
-    pub fn json(&self) -> String {
+    pub(super) fn json(&self) -> String {
         serde_json::to_string(self).expect("rows are valid JSON")
     }
 }

@@ -31,7 +31,7 @@ the policy target differs from the visits, it is shown after them.
 
 With --review, scores are the expected scores of the player to move, from 0 (lost) to \
 1 (won), and --top actions are listed in the order of the game.")]
-pub struct Show {
+pub(super) struct Show {
     /// Generation [default: the newest]
     #[arg(long, value_name = "N")]
     generation: Option<usize>,
@@ -57,7 +57,7 @@ struct Draw {
 }
 
 impl Show {
-    pub fn run(self, source: &FoundRecords, games: Catalog) -> Result<()> {
+    pub(super) fn run(self, source: &FoundRecords, games: Catalog) -> Result<()> {
         let record = self.find(source)?;
         Draw { record, top: self.top, agent: self.agent }.on(source.opened(games)?)
     }
@@ -97,7 +97,7 @@ impl Show {
 
 impl Draw {
     /// Shows the record of a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub(crate) fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         let Draw { record, top, agent } = self;
         let width = terminal_width();

@@ -26,10 +26,10 @@ use crate::storage;
 #[command(after_help = "\
 Each shard that is damaged, missing, or different from the one listed in the run's checkpoints is reported with the \
 reason. If any shard is reported, the exit code is 1.")]
-pub struct Verify {}
+pub(crate) struct Verify {}
 
 /// The result of a verification.
-pub struct Verified {
+pub(crate) struct Verified {
     /// The game of the records.
     pub game: GameIdentity,
     /// The number of intact shards.
@@ -47,7 +47,7 @@ pub struct Verified {
 }
 
 /// Reads every shard of `source`, one at a time, and replays its games.
-pub fn verify(source: &FoundRecords, games: Catalog) -> Result<Verified> {
+pub(crate) fn verify(source: &FoundRecords, games: Catalog) -> Result<Verified> {
     let rules = source.opened(games)?;
     let mut verified = Verified {
         game: rules.identity.clone(),
@@ -123,7 +123,7 @@ fn whole(path: &Path) -> PathBuf {
 }
 
 impl Verify {
-    pub fn run(self, source: &FoundRecords, games: Catalog) -> Result<()> {
+    pub(crate) fn run(self, source: &FoundRecords, games: Catalog) -> Result<()> {
         if source.run()?.is_none() {
             source.expect_some()?;
         }

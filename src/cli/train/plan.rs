@@ -26,7 +26,7 @@ use crate::storage;
 
 /// A planned training: its settings and its folder.
 #[derive(Clone)]
-pub struct Plan {
+pub(super) struct Plan {
     /// The settings.
     pub config: Config,
     /// The text of the settings, for messages.
@@ -124,7 +124,7 @@ fn rules_of(game: &GameConfig, config: Option<&Path>, games: Catalog) -> Result<
 
 impl Plan {
     /// Makes the plan that the flags ask for.
-    pub fn of(flags: &Train, games: Catalog) -> Result<Plan> {
+    pub(super) fn of(flags: &Train, games: Catalog) -> Result<Plan> {
         let sets = flags.generations.map(|number| format!("train.generations={number}"));
         let device = flags.device.map(|device| format!("net.device={}", device.kind()));
         let sets: Vec<String> = flags.set.iter().cloned().chain(sets).chain(device).collect();
@@ -163,7 +163,7 @@ impl Plan {
     }
 
     /// Explains the learning rate, if it is not the one in the settings.
-    pub fn gentle(&self) -> Option<String> {
+    pub(super) fn gentle(&self) -> Option<String> {
         match &self.before {
             Before::Start { rate: StartRate::Gentle { full, rate }, .. } => Some(format!(
                 "the weights are already trained, so {NAME_OF_RATE} = {rate} instead of {full}, which would make the \
@@ -174,13 +174,13 @@ impl Plan {
     }
 
     /// Replaces the settings.
-    pub fn with(self, config: Config) -> Plan {
+    pub(super) fn with(self, config: Config) -> Plan {
         Plan { config, ..self }
     }
 
     /// Returns the settings, and a line that lists those derived from the game because a new run's config does not name
     /// them. An existing run keeps its own settings, and a config of format 1 has no derived ones.
-    pub fn suited(&self, rules: &Opened) -> Result<(Config, Option<String>)> {
+    pub(super) fn suited(&self, rules: &Opened) -> Result<(Config, Option<String>)> {
         if !self.is_new || self.config.format() == 1 {
             return Ok((self.config.clone(), None));
         }
@@ -264,7 +264,7 @@ impl Plan {
     /// # Errors
     /// If the folder has a run with other settings or other files, or the run to begin with does not exist or does not
     /// fit.
-    pub fn done(&self, rules: &Opened) -> Result<usize> {
+    pub(super) fn done(&self, rules: &Opened) -> Result<usize> {
         let Plan { config, folder, .. } = self;
         let exists = run::has_run(folder)?;
         match &self.before {
@@ -313,7 +313,7 @@ impl Plan {
     }
 
     /// Takes the step before training, unless an earlier session has done so, and prints what was done.
-    pub fn prepare(&self, rules: &Opened, screen: &Screen) -> Result<()> {
+    pub(super) fn prepare(&self, rules: &Opened, screen: &Screen) -> Result<()> {
         let Plan { config, folder, .. } = self;
         let exists = run::has_run(folder)?;
         let tick = &mut |done, all| {

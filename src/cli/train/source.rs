@@ -15,7 +15,7 @@ use crate::run;
 use crate::storage::{self, text};
 
 /// A config with its origin.
-pub struct ConfigSource {
+pub(super) struct ConfigSource {
     /// The text.
     pub text: String,
     /// The origin, for messages.
@@ -33,7 +33,7 @@ impl ConfigSource {
     ///
     /// # Errors
     /// If there is no such file, config, or game, or the file cannot be read.
-    pub fn of(word: &Path, games: Catalog) -> Result<ConfigSource> {
+    pub(super) fn of(word: &Path, games: Catalog) -> Result<ConfigSource> {
         let name = word.to_str().unwrap_or_default();
         let is_file = storage::is_named(word)? && !storage::has_folder(word);
         match games.config(name) {
@@ -101,7 +101,7 @@ impl ConfigSource {
     ///
     /// # Errors
     /// If the folder cannot be examined.
-    pub fn is_new_in(&self, folder: &Path) -> Result<bool> {
+    pub(super) fn is_new_in(&self, folder: &Path) -> Result<bool> {
         Ok(self.file.as_deref().and_then(run::run_of).is_none() && !run::has_run(folder)?)
     }
 }

@@ -20,7 +20,7 @@ const MOST: usize = 200;
 
 /// An agent to be trained.
 #[derive(Debug)]
-pub struct WantedAgent<'a> {
+pub(crate) struct WantedAgent<'a> {
     /// The id of the game.
     pub id: &'a str,
     /// Its options, as `game.KEY=VALUE`.
@@ -37,7 +37,7 @@ pub struct WantedAgent<'a> {
 ///
 /// # Errors
 /// As for `petteia train`.
-pub fn train_within(wanted: &WantedAgent, games: Catalog) -> Result<()> {
+pub(crate) fn train_within(wanted: &WantedAgent, games: Catalog) -> Result<()> {
     let mut flags = Train {
         config: Some(PathBuf::from(wanted.id)),
         run: Some(wanted.folder.into()),

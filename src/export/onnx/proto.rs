@@ -8,17 +8,17 @@
 use prost::Message;
 
 /// `TensorProto.DataType.FLOAT`
-pub const FLOAT: i32 = 1;
+pub(super) const FLOAT: i32 = 1;
 /// `TensorProto.DataType.INT64`
-pub const INT64: i32 = 7;
+pub(super) const INT64: i32 = 7;
 /// `AttributeProto.AttributeType.INT`
-pub const INT: i32 = 2;
+pub(super) const INT: i32 = 2;
 /// `AttributeProto.AttributeType.INTS`
-pub const INTS: i32 = 7;
+pub(super) const INTS: i32 = 7;
 
 /// An ONNX file.
 #[derive(Clone, PartialEq, Message)]
-pub struct ModelProto {
+pub(super) struct ModelProto {
     #[prost(int64, required, tag = "1")]
     pub ir_version: i64,
     #[prost(string, required, tag = "2")]
@@ -39,7 +39,7 @@ pub struct ModelProto {
 
 /// The operators that a file uses, as a version of the default domain.
 #[derive(Clone, PartialEq, Message)]
-pub struct OperatorSetIdProto {
+pub(super) struct OperatorSetIdProto {
     /// Empty for the default domain.
     #[prost(string, required, tag = "1")]
     pub domain: String,
@@ -48,7 +48,7 @@ pub struct OperatorSetIdProto {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct StringStringEntryProto {
+pub(super) struct StringStringEntryProto {
     #[prost(string, required, tag = "1")]
     pub key: String,
     #[prost(string, required, tag = "2")]
@@ -57,7 +57,7 @@ pub struct StringStringEntryProto {
 
 /// Nodes in topological order.
 #[derive(Clone, PartialEq, Message)]
-pub struct GraphProto {
+pub(super) struct GraphProto {
     #[prost(message, repeated, tag = "1")]
     pub node: Vec<NodeProto>,
     #[prost(string, required, tag = "2")]
@@ -71,7 +71,7 @@ pub struct GraphProto {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct NodeProto {
+pub(super) struct NodeProto {
     #[prost(string, repeated, tag = "1")]
     pub input: Vec<String>,
     #[prost(string, repeated, tag = "2")]
@@ -86,7 +86,7 @@ pub struct NodeProto {
 
 /// One integer, `i`, or several, `ints`; `kind` (`type` in the specification) says which.
 #[derive(Clone, PartialEq, Message)]
-pub struct AttributeProto {
+pub(super) struct AttributeProto {
     #[prost(string, required, tag = "1")]
     pub name: String,
     #[prost(int64, optional, tag = "3")]
@@ -99,7 +99,7 @@ pub struct AttributeProto {
 
 /// Numbers in row-major order; `raw_data` is little endian.
 #[derive(Clone, PartialEq, Message)]
-pub struct TensorProto {
+pub(super) struct TensorProto {
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub dims: Vec<i64>,
     #[prost(int32, required, tag = "2")]
@@ -111,7 +111,7 @@ pub struct TensorProto {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct ValueInfoProto {
+pub(super) struct ValueInfoProto {
     #[prost(string, required, tag = "1")]
     pub name: String,
     #[prost(message, optional, tag = "2")]
@@ -121,14 +121,14 @@ pub struct ValueInfoProto {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct TypeProto {
+pub(super) struct TypeProto {
     #[prost(message, optional, tag = "1")]
     pub tensor_type: Option<TensorType>,
 }
 
 /// `TypeProto.Tensor`
 #[derive(Clone, PartialEq, Message)]
-pub struct TensorType {
+pub(super) struct TensorType {
     #[prost(int32, required, tag = "1")]
     pub elem_type: i32,
     #[prost(message, optional, tag = "2")]
@@ -136,14 +136,14 @@ pub struct TensorType {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct TensorShapeProto {
+pub(super) struct TensorShapeProto {
     #[prost(message, repeated, tag = "1")]
     pub dim: Vec<Dimension>,
 }
 
 /// `TensorShapeProto.Dimension`: a `oneof`, either a size or the name of an unknown size.
 #[derive(Clone, PartialEq, Message)]
-pub struct Dimension {
+pub(super) struct Dimension {
     #[prost(int64, optional, tag = "1")]
     pub dim_value: Option<i64>,
     #[prost(string, optional, tag = "2")]

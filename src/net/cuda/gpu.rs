@@ -63,7 +63,7 @@ pub(super) struct GpuLimits {
 ///
 /// # Errors
 /// If there is no driver or no GPU, or if the driver or the GPU is too old or fails; the message is one sentence.
-pub fn gpu() -> Result<Gpu> {
+pub(crate) fn gpu() -> Result<Gpu> {
     Gpu::of(LIBRARIES)
 }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::protocol::thinker::{Candidate, Report};
 
 /// The commands that search until the next line arrives.
-pub const ANALYZE: [&str; 2] = ["lz-analyze", "kata-analyze"];
+pub(super) const ANALYZE: [&str; 2] = ["lz-analyze", "kata-analyze"];
 /// The commands that search and play the action found.
-pub const GENERATE: [&str; 3] = ["genmove_analyze", "lz-genmove_analyze", "kata-genmove_analyze"];
+pub(super) const GENERATE: [&str; 3] = ["genmove_analyze", "lz-genmove_analyze", "kata-genmove_analyze"];
 
 /// The interval if the command does not give one.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ const IGNORED: [&str; 8] = [
 
 /// How to report a search.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AnalysisManner {
+pub(super) struct AnalysisManner {
     /// Whether probabilities are fractions, as KataGo writes them, instead of ten-thousandths.
     pub is_kata: bool,
     /// The time from one line to the next.
@@ -41,7 +41,10 @@ impl AnalysisManner {
     ///
     /// # Errors
     /// If the words cannot be understood, or restrict the search to some actions.
-    pub fn read<'a>(command: &str, words: &[&'a str]) -> Result<(Option<&'a str>, AnalysisManner), String> {
+    pub(super) fn read<'a>(
+        command: &str,
+        words: &[&'a str],
+    ) -> Result<(Option<&'a str>, AnalysisManner), String> {
         let is_kata = command.starts_with("kata-");
         let mut manner = AnalysisManner { is_kata, interval: INTERVAL, most: usize::MAX };
         let is_key = |word: &str| {
@@ -73,7 +76,7 @@ impl AnalysisManner {
 
     /// Returns the line about a search, with `info move .. visits .. winrate .. prior .. order .. pv ..` for each
     /// action.
-    pub fn line(&self, report: &Report) -> String {
+    pub(super) fn line(&self, report: &Report) -> String {
         let chance = |share: f32| {
             if self.is_kata { format!("{share:.6}") } else { format!("{:.0}", 10_000.0 * share) }
         };

@@ -8,7 +8,7 @@ use crate::game::{Action, Game, Player};
 
 /// Returns whether positions can be set up. This is so if the other player may also begin, and if every action in the
 /// initial position either touches nothing or adds one stone to the board and does nothing else.
-pub fn can_set_up(game: &AnyGame) -> bool {
+pub(super) fn can_set_up(game: &AnyGame) -> bool {
     let initial = game.initial();
     let places = || only_places(game, &initial);
     with_turn(game, &initial, game.to_move(&initial).other()).is_some() && places()
@@ -27,7 +27,7 @@ fn only_places(game: &AnyGame, initial: &AnyState) -> bool {
 }
 
 /// Returns whether `after` is the same as `before` except for one more stone, placed by the player who was to move.
-pub fn adds_one(game: &AnyGame, before: &AnyState, after: &AnyState) -> bool {
+pub(super) fn adds_one(game: &AnyGame, before: &AnyState, after: &AnyState) -> bool {
     let mover = game.to_move(before);
     let (old, new) = (game.view(before), game.view(after));
     let mut added = 0;
@@ -44,7 +44,7 @@ pub fn adds_one(game: &AnyGame, before: &AnyState, after: &AnyState) -> bool {
 
 /// Returns the position with the same stones and `player` to move; `None` if the game has no such position. The
 /// position counts as later than the first ply, so nobody can swap.
-pub fn with_turn(game: &AnyGame, state: &AnyState, player: Player) -> Option<AnyState> {
+pub(super) fn with_turn(game: &AnyGame, state: &AnyState, player: Player) -> Option<AnyState> {
     let text = game.state_text(state);
     let mut words: Vec<&str> = text.split(' ').collect();
     let side = word_of(game, player)?;

@@ -17,11 +17,11 @@ use crate::program::Program;
 use crate::storage;
 
 /// The remedy for users who know that the other process is gone.
-pub const GONE: &str = "; if you are sure that it is gone, --take-over continues without it";
+pub(crate) const GONE: &str = "; if you are sure that it is gone, --take-over continues without it";
 
 /// A process that trains a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Learner {
+pub(crate) struct Learner {
     /// The process.
     pub process: Identity,
     /// Its program.
@@ -40,24 +40,24 @@ struct Left {
 
 impl Learner {
     /// Describes this process.
-    pub fn here(process: Identity, game: &GameIdentity) -> Learner {
+    pub(crate) fn here(process: Identity, game: &GameIdentity) -> Learner {
         let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         Learner { process, program: Program::current().to_string(), game: game.clone(), started }
     }
 
     /// Reads the newest learner of a run, and its number; `None` if there was none.
-    pub fn newest(run: &Path) -> Result<Option<(usize, Learner)>> {
+    pub(crate) fn newest(run: &Path) -> Result<Option<(usize, Learner)>> {
         newest_number(run)?.map(|number| Ok((number, read(&path_of(run, number))?))).transpose()
     }
 
     /// Makes the error that tells another learner that this one trains the run.
-    pub fn in_use(&self, run: &Path, remedy: &str) -> Error {
+    pub(crate) fn in_use(&self, run: &Path, remedy: &str) -> Error {
         let (place, Learner { process, started, .. }) = (run.display(), self);
         Error::Config(format!("{place} is trained by {process}, since {started}{remedy}"))
     }
 
     /// Returns whether there is a learner that has not recorded its end.
-    pub fn is_at_work(run: &Path) -> Result<bool> {
+    pub(crate) fn is_at_work(run: &Path) -> Result<bool> {
         newest_number(run)?
             .map_or(Ok(false), |number| storage::exists(&left_path(run, number)).map(|left| !left))
     }
@@ -66,7 +66,7 @@ impl Learner {
     ///
     /// # Errors
     /// If the learner has another program, or other rules.
-    pub fn expect(&self, game: &GameIdentity) -> Result<()> {
+    pub(crate) fn expect(&self, game: &GameIdentity) -> Result<()> {
         let own = Program::current().to_string();
         if self.program != own {
             let theirs = &self.program;
@@ -80,7 +80,7 @@ impl Learner {
 
 /// The right to train a run, until another learner takes it over.
 #[derive(Debug)]
-pub struct Tenure {
+pub(crate) struct Tenure {
     run: PathBuf,
     number: usize,
     learner: Learner,
@@ -92,7 +92,7 @@ impl Tenure {
     ///
     /// # Errors
     /// If another learner may be at work, or has just begun.
-    pub fn begin(run: &Path, learner: Learner, is_gone: bool) -> Result<Tenure> {
+    pub(crate) fn begin(run: &Path, learner: Learner, is_gone: bool) -> Result<Tenure> {
         storage::create_folder_in(run, &run.join(WORK))?;
         let before = Learner::newest(run)?;
         if let Some((number, before)) = &before
@@ -118,7 +118,7 @@ impl Tenure {
     ///
     /// # Errors
     /// If another learner has taken over; the message names it.
-    pub fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         match newest_number(&self.run)? {
             Some(number) if number > self.number => {
                 let other: Learner = read(&path_of(&self.run, number))?;

@@ -13,7 +13,7 @@ use crate::replay::store;
 use crate::storage;
 
 /// The folder of these files in the folder of a run.
-pub const WORK: &str = "work";
+pub(crate) const WORK: &str = "work";
 
 /// Returns the folder of a generation's files.
 pub(in crate::run) fn folder_of(run: &Path, generation: usize) -> PathBuf {

@@ -28,7 +28,7 @@ const LONGEST_TIME: f64 = 1e12;
 /// A line. The result of a match is a [`MatchResult`] when the line is written, and a [`Scored`] when it is read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Line<R> {
+pub(crate) enum Line<R> {
     /// The self-play games of a generation.
     Selfplay(SelfplayLine),
     /// Some training steps.
@@ -103,7 +103,7 @@ pub struct TrainLine {
 /// Measurements of what a generation has learned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct HealthLine {
+pub(crate) struct HealthLine {
     /// The measurements.
     #[serde(flatten)]
     pub health: Health,
@@ -117,7 +117,7 @@ pub struct HealthLine {
 
 /// The games of a generation against the opponent of the evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EvaluationLine<R> {
+pub(crate) struct EvaluationLine<R> {
     /// The generation.
     pub generation: usize,
     /// The generation whose network played. In some runs by versions with a gate, this is an earlier generation.
@@ -141,7 +141,7 @@ pub struct EvaluationLine<R> {
 /// The games of a generation against earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct LadderLine {
+pub(crate) struct LadderLine {
     /// The generation.
     pub generation: usize,
     /// Simulations per action.
@@ -157,7 +157,7 @@ pub struct LadderLine {
 /// The games against one earlier generation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Against {
+pub(crate) struct Against {
     /// The earlier generation.
     pub generation: usize,
     /// Games won.
@@ -178,7 +178,7 @@ pub struct Against {
 /// The part of a [`MatchResult`] that ratings and charts need.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Scored {
+pub(crate) struct Scored {
     /// Drawn games.
     pub draws: usize,
     /// The number of pairs by the first agent's score.
@@ -286,7 +286,7 @@ impl Line<Scored> {
     ///
     /// # Errors
     /// If the line is not valid, or has numbers that no run writes. The error is text.
-    pub fn read(text: &[u8]) -> Result<Option<Line<Scored>>, String> {
+    pub(crate) fn read(text: &[u8]) -> Result<Option<Line<Scored>>, String> {
         let (kind, _) = head_of(text)?;
         let line = match &*kind {
             "selfplay" => serde_json::from_slice(text).map(Line::Selfplay),
@@ -301,7 +301,7 @@ impl Line<Scored> {
     }
 
     /// Returns the line's generation.
-    pub fn generation(&self) -> usize {
+    pub(crate) fn generation(&self) -> usize {
         match self {
             Line::Selfplay(line) => line.generation,
             Line::Train(line) => line.generation,

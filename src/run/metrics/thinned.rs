@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The largest number of values that are kept; no chart has room for more.
-pub const MOST: usize = 400;
+pub(crate) const MOST: usize = 400;
 
 /// A value for each generation or, if there are too many, for only every second, fourth, or eighth generation, and so
 /// on. The first and the newest are always kept.

@@ -17,7 +17,7 @@ use crate::storage;
 
 /// A shard that a worker played: the file with its games, and what they depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Commit {
+pub(crate) struct Commit {
     /// The name of the file, in the same folder.
     pub file: String,
     /// Its length.
@@ -55,7 +55,7 @@ pub struct Commit {
 
 /// The parts of a commit that do not depend on the shard.
 #[derive(Clone, Debug)]
-pub struct Circumstances<'a> {
+pub(crate) struct Circumstances<'a> {
     /// See [`Commit::evaluator`].
     pub evaluator: &'a str,
     /// See [`Commit::tensors`].
@@ -72,7 +72,7 @@ pub struct Circumstances<'a> {
 
 /// Writes the games of a shard and commits them under this number. Returns whether the games count. If another worker
 /// was first, they do not count, and their file is removed.
-pub fn commit(
+pub(crate) fn commit(
     run: &Path,
     (generation, shard, number): (usize, usize, usize),
     records: &[Record],
@@ -115,18 +115,18 @@ pub fn commit(
 }
 
 /// Returns the path of the commit of a shard with this number, in the folder of its generation.
-pub fn commit_path(folder: &Path, shard: usize, number: usize) -> PathBuf {
+pub(crate) fn commit_path(folder: &Path, shard: usize, number: usize) -> PathBuf {
     folder.join(format!("shard-{shard:04}.commit-{number}.json"))
 }
 
 /// Reads the commit with this number.
-pub fn read_commit(listing: &Listing, shard: usize, number: usize) -> Result<Commit> {
+pub(crate) fn read_commit(listing: &Listing, shard: usize, number: usize) -> Result<Commit> {
     read(&listing.path(shard, &format!(".commit-{number}.json")))
 }
 
 /// The rejection of a commit by the learner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rejection {
+pub(crate) struct Rejection {
     /// The reason, as a sentence.
     pub reason: String,
     /// Whether all games of this worker will be rejected, because it has other rules or another version.
@@ -136,18 +136,18 @@ pub struct Rejection {
 }
 
 /// Rejects a commit, so that the shard is played again.
-pub fn reject(listing: &Listing, shard: usize, number: usize, rejection: &Rejection) -> Result<()> {
+pub(crate) fn reject(listing: &Listing, shard: usize, number: usize, rejection: &Rejection) -> Result<()> {
     create(&listing.path(shard, &format!(".rejected-{number}.json")), rejection).map(|_| ())
 }
 
 /// Reads the rejection of the commit with this number.
-pub fn read_rejection(listing: &Listing, shard: usize, number: usize) -> Result<Rejection> {
+pub(crate) fn read_rejection(listing: &Listing, shard: usize, number: usize) -> Result<Rejection> {
     read(&listing.path(shard, &format!(".rejected-{number}.json")))
 }
 
 /// The list of everything that a generation was trained on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Consumed {
+pub(crate) struct Consumed {
     /// The SHA-256 of each shard, and the number of its commit; 0 if the learner's own process played it.
     pub shards: BTreeMap<usize, (String, usize)>,
     /// The shards that no worker could play.
@@ -156,17 +156,17 @@ pub struct Consumed {
 
 impl Consumed {
     /// Returns the path of a generation's list.
-    pub fn path(run: &Path, generation: usize) -> PathBuf {
+    pub(crate) fn path(run: &Path, generation: usize) -> PathBuf {
         folder_of(run, generation).join("consumed.json")
     }
 
     /// Creates the list of a generation. If there is one already, and it differs, returns it.
-    pub fn create(&self, run: &Path, generation: usize) -> Result<Option<Consumed>> {
+    pub(crate) fn create(&self, run: &Path, generation: usize) -> Result<Option<Consumed>> {
         Ok(create(&Consumed::path(run, generation), self)?.filter(|there| there != self))
     }
 
     /// Reads the list of a generation.
-    pub fn read(run: &Path, generation: usize) -> Result<Consumed> {
+    pub(crate) fn read(run: &Path, generation: usize) -> Result<Consumed> {
         read(&Consumed::path(run, generation))
     }
 }

@@ -16,7 +16,7 @@ const MACHINES: usize = 2;
 
 /// The note of a worker that could not play a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkerFailure {
+pub(crate) struct WorkerFailure {
     /// The error.
     pub message: String,
     /// The process that failed.
@@ -27,7 +27,7 @@ pub struct WorkerFailure {
 
 impl WorkerFailure {
     /// Leaves the note.
-    pub fn write(&self, listing: &Listing, shard: usize) -> Result<()> {
+    pub(crate) fn write(&self, listing: &Listing, shard: usize) -> Result<()> {
         let name = format!(".failed-{}-{}.json", self.worker.nonce, self.times);
         create(&listing.path(shard, &name), self).map(|_| ())
     }
@@ -35,7 +35,7 @@ impl WorkerFailure {
 
 /// A shard that was put aside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Aside {
+pub(crate) struct Aside {
     /// The last failure's message.
     pub message: String,
     /// How often the shard failed.
@@ -46,7 +46,7 @@ pub struct Aside {
 
 impl Aside {
     /// Puts a shard aside if it failed often enough, and returns the reason. Notes that cannot be read do not count.
-    pub fn decide(listing: &Listing, shard: usize, offers: &Offers) -> Result<Option<Aside>> {
+    pub(crate) fn decide(listing: &Listing, shard: usize, offers: &Offers) -> Result<Option<Aside>> {
         let path = listing.path(shard, ".aside.json");
         if offers.is_aside {
             return read(&path).map(Some);

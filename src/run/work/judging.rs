@@ -14,7 +14,7 @@ const JUDGED: &str = "judged.json";
 
 /// The judgment of a generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub(crate) struct Judged {
     /// Lines for the metrics, without their time.
     pub lines: Vec<Value>,
     /// The process that played.
@@ -23,23 +23,23 @@ pub struct Judged {
 
 impl Judged {
     /// Returns the path of a generation's judgment.
-    pub fn path(run: &Path, generation: usize) -> PathBuf {
+    pub(crate) fn path(run: &Path, generation: usize) -> PathBuf {
         folder_of(run, generation).join(JUDGED)
     }
 
     /// Commits the judgment. Returns whether the judgment counts; if another judge was first, it does not.
-    pub fn commit(&self, run: &Path, generation: usize) -> Result<bool> {
+    pub(crate) fn commit(&self, run: &Path, generation: usize) -> Result<bool> {
         storage::create_folder_in(run, &folder_of(run, generation))?;
         Ok(create(&Judged::path(run, generation), self)?.is_none())
     }
 
     /// Returns whether a generation is judged.
-    pub fn exists(run: &Path, generation: usize) -> Result<bool> {
+    pub(crate) fn exists(run: &Path, generation: usize) -> Result<bool> {
         storage::exists(&Judged::path(run, generation))
     }
 
     /// Reads the judgment of a generation, if there is one.
-    pub fn read(run: &Path, generation: usize) -> Result<Option<Judged>> {
+    pub(crate) fn read(run: &Path, generation: usize) -> Result<Option<Judged>> {
         if Judged::exists(run, generation)? {
             read(&Judged::path(run, generation)).map(Some)
         } else {

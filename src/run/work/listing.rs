@@ -10,7 +10,7 @@ use crate::storage;
 
 /// The files about a shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Offers {
+pub(crate) struct Offers {
     /// The number of the newest commit, from 1; 0 if there is none.
     pub commits: usize,
     /// The number of the newest commit that the learner rejected; 0 if there is none.
@@ -25,19 +25,19 @@ pub struct Offers {
 
 impl Offers {
     /// Returns the number of the commit that counts, if there is one.
-    pub fn committed(&self) -> Option<usize> {
+    pub(crate) fn committed(&self) -> Option<usize> {
         (self.commits > self.rejected).then_some(self.commits)
     }
 
     /// Returns whether a worker should play the shard.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.committed().is_none() && !self.is_aside
     }
 }
 
 /// The files of a generation.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub(crate) struct Listing {
     folder: PathBuf,
     shards: BTreeMap<usize, Offers>,
     /// Whether a judge has committed its games with this generation.
@@ -59,7 +59,7 @@ enum ShardFileKind {
 
 impl Listing {
     /// Reads the names of a generation's files; there may be no files.
-    pub fn of(run: &Path, generation: usize) -> Result<Listing> {
+    pub(crate) fn of(run: &Path, generation: usize) -> Result<Listing> {
         let folder = folder_of(run, generation);
         let mut listing = Listing { folder: folder.clone(), ..Listing::default() };
         for path in storage::list(&folder)? {
@@ -89,22 +89,22 @@ impl Listing {
     }
 
     /// Returns the files about a shard.
-    pub fn shard(&self, shard: usize) -> Offers {
+    pub(crate) fn shard(&self, shard: usize) -> Offers {
         self.shards.get(&shard).cloned().unwrap_or_default()
     }
 
     /// Returns all shards that have files here.
-    pub fn shards(&self) -> impl Iterator<Item = (usize, &Offers)> {
+    pub(crate) fn shards(&self) -> impl Iterator<Item = (usize, &Offers)> {
         self.shards.iter().map(|(shard, offers)| (*shard, offers))
     }
 
     /// Returns whether there are no files at all.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.shards.is_empty() && !self.is_judged && !self.is_consumed && self.unknown.is_empty()
     }
 
     /// Returns the path of a shard's file with this ending.
-    pub fn path(&self, shard: usize, ending: &str) -> PathBuf {
+    pub(crate) fn path(&self, shard: usize, ending: &str) -> PathBuf {
         self.folder.join(format!("shard-{shard:04}{ending}"))
     }
 }

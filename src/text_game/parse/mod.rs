@@ -18,7 +18,7 @@ use super::words::{StatementWord, Vocabulary, is_reserved};
 use crate::board::parse_square;
 use crate::options::Settings;
 
-pub struct Parser<'a> {
+pub(super) struct Parser<'a> {
     text: Text,
     /// All names so far, for proposals.
     names: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Parser<'a> {
 ///
 /// # Errors
 /// The first problem.
-pub fn parse(text: &str, settings: &Settings) -> Parsed<Text> {
+pub(super) fn parse(text: &str, settings: &Settings) -> Parsed<Text> {
     let first = |what: String| Problem { line: 1, column: 1, what };
     if text.len() > LARGEST {
         return Err(first(format!("a text has at most {LARGEST} bytes, not {}", text.len())));
