@@ -229,7 +229,7 @@ impl<G: Game> Turns<'_, G> {
         self.announce();
     }
 
-    /// Reports once that the value of the position is known.
+    /// Reports that the value of the position is known, the first time that it is.
     fn announce(&mut self) {
         if !self.announced && self.root.bounds.outcome().is_some() {
             self.announced = true;

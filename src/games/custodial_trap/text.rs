@@ -166,8 +166,8 @@ pub(super) fn parse(game: &CustodialTrap, text: &str) -> Result<State, String> {
     let fields: Vec<&str> = text.split(' ').collect();
     let [variant, board, turn, reserve, clock, ply, phase, first, a] = fields[..] else {
         return Err(
-            "it needs nine fields: variant, board, side to move, reserves, plies without a capture or \
-                    drop, plies, phase, color that goes first, color of A"
+            "it needs nine fields: variant, board, side to move, reserves, plies without a capture or drop, all plies, \
+             phase, color that goes first, color of player A"
                 .into(),
         );
     };

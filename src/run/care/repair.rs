@@ -128,8 +128,8 @@ impl Repairing<'_> {
         audit::audit(self.folder, &self.config, &self.rules.identity, &none, depth, &mut read)
     }
 
-    /// Sets aside damaged files in `work/`, which processes write again if needed. A damaged commit stays: the learner
-    /// rejects it, and the shard is played again.
+    /// Sets aside the damaged files of `work/`. Processes write these files again if needed. A damaged commit stays:
+    /// the learner rejects it, and the shard is played again.
     fn work_files(&mut self) -> Result<()> {
         let mut folders = vec![self.folder.join(WORK)];
         folders.extend(

@@ -27,7 +27,7 @@ impl Judge<'_> {
     pub(super) fn rating(&self, checkpoint: &Checkpoint, before: &Games) -> Result<Option<LadderLine>> {
         let number = checkpoint.manifest.generation;
         let games = self.config.arena.ladder_games;
-        // a run that a version without ratings finished stays as it is
+        // a run finished by a version without ratings stays as it is
         let is_last = number > 1 && number == self.config.train.generations;
         if games == 0 || (is_last && !before.has_ratings()) {
             return Ok(None);
