@@ -46,14 +46,14 @@ struct Growing {
 
 /// What a path names: an object, or all objects below it.
 #[derive(Clone, Debug)]
-pub struct Object {
+pub(crate) struct Object {
     path: PathBuf,
     store: Arc<Store>,
     key: Key,
 }
 
 impl Object {
-    pub fn new(path: &Path, (scheme, bucket, below): (&str, &str, &str)) -> Result<Object> {
+    pub(crate) fn new(path: &Path, (scheme, bucket, below): (&str, &str, &str)) -> Result<Object> {
         let place = path.display();
         let mut stores = STORES.lock().expect("no panic while a bucket is opened");
         let url = format!("{scheme}://{bucket}");
@@ -72,7 +72,7 @@ impl Object {
     }
 
     /// Returns the contents if they are at most `limit` bytes, the maximum for `what`.
-    pub fn read(&self, limit: u64, what: &str) -> Result<Vec<u8>> {
+    pub(crate) fn read(&self, limit: u64, what: &str) -> Result<Vec<u8>> {
         if let Some(bytes) = self.growing() {
             return Ok(bytes);
         }
@@ -93,7 +93,7 @@ impl Object {
     }
 
     /// Returns the contents in a file without a name.
-    pub fn open(&self) -> Result<File> {
+    pub(crate) fn open(&self) -> Result<File> {
         let here = || Error::io(std::env::temp_dir());
         let mut file = tempfile::tempfile().map_err(here())?;
         if let Some(bytes) = self.growing() {
@@ -121,7 +121,7 @@ impl Object {
         Ok(file)
     }
 
-    pub fn write(&self, bytes: Vec<u8>) -> Result<()> {
+    pub(crate) fn write(&self, bytes: Vec<u8>) -> Result<()> {
         GROWING.lock().expect("no panic while appending").remove(&self.path);
         self.put(bytes)
     }
@@ -150,7 +150,7 @@ impl Object {
     /// Does the work of [`create_whole`](super::super::create_whole). A store may report that an object exists
     /// although nothing was written (S3's 409), or although this very call wrote it (the answer was lost), so the
     /// object is read.
-    pub fn create(&self, bytes: Vec<u8>) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn create(&self, bytes: Vec<u8>) -> Result<Option<Vec<u8>>> {
         let mut pause = FIRST_PAUSE;
         for _ in 0..ATTEMPTS {
             match self.put_as(&bytes, PutMode::Create) {
@@ -171,7 +171,7 @@ impl Object {
     }
 
     /// Adds bytes at the end. They are uploaded from time to time, and by [`Object::sync`].
-    pub fn append(&self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn append(&self, bytes: &[u8]) -> Result<()> {
         let is_known = GROWING.lock().expect("no panic while appending").contains_key(&self.path);
         let contents = if is_known { None } else { Some(self.with_version()?) };
         let mut growing = GROWING.lock().expect("no panic while appending");
@@ -203,7 +203,7 @@ impl Object {
     }
 
     /// Uploads what was appended, unless another process has written the object since.
-    pub fn sync(&self) -> Result<()> {
+    pub(crate) fn sync(&self) -> Result<()> {
         let (bytes, version) = {
             let mut growing = GROWING.lock().expect("no panic while appending");
             let Some(entry) = growing.get_mut(&self.path).filter(|entry| !entry.is_written) else {
@@ -247,7 +247,7 @@ impl Object {
     }
 
     /// Returns the objects and folders directly below this path, sorted.
-    pub fn list(&self) -> Result<Vec<PathBuf>> {
+    pub(crate) fn list(&self) -> Result<Vec<PathBuf>> {
         let answer = self.wait(|| {
             let (store, key) = self.parts();
             async move { store.list_with_delimiter(Some(&key)).await }
@@ -260,7 +260,7 @@ impl Object {
     }
 
     /// Returns all objects below this path, with their lengths.
-    pub fn files_below(&self) -> Result<Vec<(PathBuf, u64)>> {
+    pub(crate) fn files_below(&self) -> Result<Vec<(PathBuf, u64)>> {
         let objects: Vec<ObjectMeta> = self.wait(|| {
             let (store, key) = self.parts();
             async move { store.list(Some(&key)).try_collect().await }
@@ -275,7 +275,7 @@ impl Object {
     }
 
     /// Returns the folders directly below this path that have an object of this name.
-    pub fn folders_with(&self, name: &str) -> Result<Vec<PathBuf>> {
+    pub(crate) fn folders_with(&self, name: &str) -> Result<Vec<PathBuf>> {
         let files = self.files_below()?.into_iter().map(|(path, _)| path);
         let folders = files.filter(|path| path.file_name().is_some_and(|file| file == name));
         let folders = folders.filter_map(|path| path.parent().map(Path::to_path_buf));
@@ -283,7 +283,7 @@ impl Object {
     }
 
     /// Examines what exists here; a folder exists if anything is below it.
-    pub fn about(&self) -> Result<Option<FileAbout>> {
+    pub(crate) fn about(&self) -> Result<Option<FileAbout>> {
         if let Some(bytes) = self.growing() {
             return Ok(Some(FileAbout {
                 is_file: true,
@@ -314,7 +314,7 @@ impl Object {
     }
 
     /// Returns whether anything is below this path.
-    pub fn is_folder(&self) -> Result<bool> {
+    pub(crate) fn is_folder(&self) -> Result<bool> {
         let first = self.wait(|| {
             let (store, key) = self.parts();
             async move { store.list(Some(&key)).try_next().await }
@@ -323,7 +323,7 @@ impl Object {
     }
 
     /// Removes an object, if it exists.
-    pub fn remove(&self) -> Result<()> {
+    pub(crate) fn remove(&self) -> Result<()> {
         GROWING.lock().expect("no panic while appending").remove(&self.path);
         let delete = || {
             let (store, key) = self.parts();
@@ -337,7 +337,7 @@ impl Object {
 
     /// Copies an object, or all objects below a folder, to a new name, and then removes the originals. The new name
     /// must be in the same store.
-    pub fn rename(&self, to: &Path) -> Result<()> {
+    pub(crate) fn rename(&self, to: &Path) -> Result<()> {
         let Some(target) = super::object(to)? else {
             return Err(Error::io(to)(IoError::other("it is not in the same store")));
         };

@@ -43,7 +43,7 @@ const LONGEST_WORDS: usize = 1 << 16;
 
 /// Makes HTTP clients that listen.
 #[derive(Debug)]
-pub struct Listening {
+pub(crate) struct Listening {
     /// Set when the store answers.
     pub has_answered: Arc<AtomicBool>,
 }
@@ -56,7 +56,7 @@ struct Client {
 
 /// What was heard during a request.
 #[derive(Debug)]
-pub struct Heard(Mutex<State>);
+pub(crate) struct Heard(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -69,7 +69,7 @@ struct State {
 
 /// The reason why a request failed.
 #[derive(Clone, Debug)]
-pub struct Trouble {
+pub(crate) struct Trouble {
     status: Option<u16>,
     /// The store's name for the failure.
     code: String,
@@ -132,7 +132,7 @@ impl HttpService for Client {
 }
 
 impl Heard {
-    pub fn new() -> Heard {
+    pub(crate) fn new() -> Heard {
         Heard(Mutex::new(State { since: Instant::now(), is_answered: false, trouble: None }))
     }
 
@@ -141,19 +141,19 @@ impl Heard {
     }
 
     /// Returns how long the store has been silent, and why, or `None` while an answer arrives.
-    pub fn silence(&self) -> Option<(Duration, Option<Trouble>)> {
+    pub(crate) fn silence(&self) -> Option<(Duration, Option<Trouble>)> {
         let state = self.lock();
         (!state.is_answered).then(|| (state.since.elapsed(), state.trouble.clone()))
     }
 
     /// Returns the last failure.
-    pub fn trouble(&self) -> Option<Trouble> {
+    pub(crate) fn trouble(&self) -> Option<Trouble> {
         self.lock().trouble.clone()
     }
 
     /// Returns whether to retry a request whose answer was an error. If no trouble was heard, the answer made no sense,
     /// and the number of attempts is limited.
-    pub fn may_try_again(&self, are_attempts_left: bool) -> bool {
+    pub(crate) fn may_try_again(&self, are_attempts_left: bool) -> bool {
         let mut state = self.lock();
         // the answer has ended
         state.is_answered = false;
@@ -212,7 +212,7 @@ impl Trouble {
     }
 
     /// Returns what the user can do, as the end of a sentence.
-    pub fn remedy(&self, scheme: &str, bucket: &str) -> String {
+    pub(crate) fn remedy(&self, scheme: &str, bucket: &str) -> String {
         let (allow, key, container) = match scheme {
             "az" => {
                 ("AZURE_ALLOW_HTTP", "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY", "container")

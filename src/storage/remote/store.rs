@@ -38,7 +38,7 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 
 /// A bucket of an object store.
 #[derive(Debug)]
-pub struct Store {
+pub(crate) struct Store {
     scheme: String,
     bucket: String,
     pub objects: Arc<dyn ObjectStore>,
@@ -49,7 +49,7 @@ pub struct Store {
 }
 
 /// The reason why a request has no answer.
-pub struct Failure {
+pub(crate) struct Failure {
     error: Box<object_store::Error>,
     trouble: Option<Trouble>,
     /// The time waited for an answer before giving up, if this process gave up.
@@ -59,7 +59,7 @@ pub struct Failure {
 
 impl Store {
     /// Opens a bucket with the settings in the environment.
-    pub fn open(scheme: &str, bucket: &str) -> object_store::Result<Store> {
+    pub(crate) fn open(scheme: &str, bucket: &str) -> object_store::Result<Store> {
         LazyLock::force(&RUNTIME);
         let has_answered = Arc::new(AtomicBool::new(false));
         let listening = Listening { has_answered: has_answered.clone() };
@@ -87,7 +87,7 @@ impl Store {
 
     /// Waits for a request, from any thread. Every request may be made twice: failures that the crate does not retry,
     /// such as an answer that ends in the middle, are retried here.
-    pub fn try_for<T: Send + 'static, F: Future<Output = object_store::Result<T>> + Send + 'static>(
+    pub(crate) fn try_for<T: Send + 'static, F: Future<Output = object_store::Result<T>> + Send + 'static>(
         &self,
         path: &Path,
         request: impl Fn() -> F,
@@ -161,7 +161,7 @@ impl Store {
 
     /// Returns the error for a request without an answer. If retrying cannot help, the error says what the user can
     /// do.
-    pub fn error(&self, path: &Path, failure: Failure) -> Error {
+    pub(crate) fn error(&self, path: &Path, failure: Failure) -> Error {
         let Failure { error, trouble, waited, is_interrupted } = failure;
         let (place, Store { scheme, bucket, .. }) = (path.display(), self);
         if is_interrupted {
@@ -188,12 +188,12 @@ impl Store {
 
 impl Failure {
     /// Returns whether the object does not exist.
-    pub fn is_missing(&self) -> bool {
+    pub(crate) fn is_missing(&self) -> bool {
         matches!(*self.error, object_store::Error::NotFound { .. }) && !self.is_final()
     }
 
     /// Returns whether the store reports that the object exists, or that it is not the expected one.
-    pub fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         use object_store::Error::{AlreadyExists, Precondition};
         matches!(*self.error, AlreadyExists { .. } | Precondition { .. })
     }
@@ -204,7 +204,7 @@ impl Failure {
 }
 
 /// Returns the text of the crate's error, on one line.
-pub fn plain(error: &object_store::Error) -> String {
+pub(crate) fn plain(error: &object_store::Error) -> String {
     let text = match error {
         object_store::Error::Generic { source, .. } => source.to_string(),
         error => error.to_string(),
