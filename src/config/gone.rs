@@ -12,7 +12,8 @@ const NO_GATE: &str = "there is no gate anymore, because its games cost more str
 
 /// The settings of a gate that was off. Every config used to end with these lines. The text whose checksum names the
 /// origin of a shard still ends with them, so that shards from that time keep their origin.
-pub(crate) const GATE_OFF: &str = "gate = \"none\"\ngate_elo0 = 0.0\ngate_elo1 = 35.0\ngate_alpha = 0.05\ngate_beta = 0.05\ngate_games = 400\n";
+pub(crate) const GATE_OFF: &str = "gate = \"none\"\ngate_elo0 = 0.0\ngate_elo1 = 35.0\ngate_alpha = 0.05\n\
+                                   gate_beta = 0.05\ngate_games = 400\n";
 
 /// Removes settings that no longer exist from those in a file. A setting that was on stays, and is then unknown.
 pub(super) fn drop_if_off(settings: &mut DeTable) {
