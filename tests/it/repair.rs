@@ -95,7 +95,7 @@ fn settings_come_from_a_checkpoint() {
     let (_folder, run) = copy();
     fs::remove_file(run.join("config.toml")).unwrap();
     let said = repaired(&run, 0);
-    assert!(said.contains("config.toml: as"), "{said}");
+    assert!(said.contains("config.toml: from the copy in"), "{said}");
     fs::write(run.join("config.toml"), "game.id = 'tic-tac-").unwrap();
     repaired(&run, 0);
     assert!(run.join("config.toml.bad").exists());

@@ -177,9 +177,12 @@ fn a_ladder_is_part_of_the_page() {
     fs::write(&file, out(&played).as_bytes()).unwrap();
     let shown = page(&[text(&run), "--ladder", text(&file)]);
     assert!(is_well_formed(&shown), "{shown}");
-    for part in
-        ["12 games among these agents", "random has the rating 0", "Strength in the ladder", ">generation 1<"]
-    {
+    for part in [
+        "12 games between these agents",
+        "random has the rating 0",
+        "Strength in the ladder",
+        ">generation 1<",
+    ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!page(&[text(&run)]).contains("Strength in the ladder"));

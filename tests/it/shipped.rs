@@ -304,11 +304,11 @@ fn a_plan_is_refused_as_the_training_is() {
         (vec!["--run", run, "--set", "search.simulations=9"], "exists with different settings"),
         (vec!["--run", run, "--generations", "2"], "so it cannot end after 2"),
         (vec!["--fork", run, "--at", "99", "--run", new], "no checkpoint of generation 99"),
-        (vec!["--fork", run, "--run", new, "--set", "net.filters=9"], "another network"),
+        (vec!["--fork", run, "--run", new, "--set", "net.filters=9"], "a different network"),
         (vec!["--fork", run, "--run", run], "is not a fork of"),
         (vec![config, "--from", run, "--run", run, begun[0], begun[1]], "did not begin with the weights of"),
         (vec![config, "--from", run, "--run", "src"], "already exists"),
-        (vec![config, "--from", run, "--run", new, "--set", "net.blocks=3"], "another network"),
+        (vec![config, "--from", run, "--run", new, "--set", "net.blocks=3"], "a different network"),
         (vec!["tic-tac-toe", "--from", "agents/phage.safetensors", "--run", new], "phage"),
     ] {
         let refused = [&["train"], &arguments[..]].concat();

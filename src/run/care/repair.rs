@@ -145,7 +145,7 @@ impl Repairing<'_> {
                 }
                 let bytes = storage::read_at_most(&path, storage::LARGEST_TEXT, "a sealed file")?;
                 if storage::check_seal(&bytes) != Some(true) {
-                    self.repair.set_aside(&path, "its SHA-256 is not the one that it contains")?;
+                    self.repair.set_aside(&path, "its SHA-256 differs from the one that it contains")?;
                 }
             }
         }
