@@ -323,7 +323,7 @@ fn what_is_wrong_is_played_again() {
     let reason = |number: usize| said(number)["reason"].as_str().unwrap().to_string();
     assert!(reason(0).contains("game 4 is where game 0 belongs"), "{}", reason(0));
     assert!(reason(1).contains("it is not what was committed"), "{}", reason(1));
-    assert!(reason(2).contains("petteia 0.0.1 played") && said(2)["is_final"] == true, "{}", reason(2));
+    assert!(reason(2).contains("played by petteia 0.0.1") && said(2)["is_final"] == true, "{}", reason(2));
     assert!(reason(3).contains("is missing"), "{}", reason(3));
     ended(cluster.worker(&[]));
     assert!(learner.wait().unwrap().success());
@@ -429,7 +429,10 @@ fn an_audit_finds_what_is_wrong() {
     let audit = petteia(&["audit", text(&run)], "");
     assert!(err(&audit).contains("1 problem, see above"), "{}", err(&audit));
     let audit = out(&audit).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(audit.contains("problem: generation 2 was trained, but its list is missing"), "{audit}");
+    assert!(
+        audit.contains("problem: generation 2 was trained, but the list of its shards is missing"),
+        "{audit}"
+    );
     assert!(audit.contains("waiting 0") && audit.contains("consumed.json"), "{audit}");
     fs::write(&list, &whole[..whole.len() / 2]).unwrap();
     // the list is rebuilt from the checkpoints' lists; files that only record which processes worked are set aside
