@@ -160,7 +160,7 @@ async function testTasks({ url, open, test, shot }) {
     await named(page, 'Back to the previous text').click()
     await untilEditor(page, 'right')
     await change(page, 'game My ', '# mine\ngame ')
-    await page.waitForFunction(() => /another game of this page/.test(document.querySelector('.editor .problem').textContent))
+    await page.waitForFunction(() => /already a game on this page/.test(document.querySelector('.editor .problem').textContent))
     expect(await named(page, 'Play it').isDisabled(), 'the game can be played')
   })
 
