@@ -420,7 +420,7 @@ fn overlay(table: &mut toml::Table, over: toml::Table) {
     }
 }
 
-/// Parses the settings in a text, without those that no longer exist and were off.
+/// Parses the settings in a text. Settings that no longer exist are ignored if they were off.
 fn from_text<T: DeserializeOwned>(place: &str, source: &str) -> Result<T> {
     if let Some(span) = too_deep(source) {
         return Err(wrong(place, &point(source, span, TOO_DEEP)));
@@ -432,8 +432,8 @@ fn from_text<T: DeserializeOwned>(place: &str, source: &str) -> Result<T> {
     parsed.map_err(|error| misread(place, source, error))
 }
 
-/// Returns the line of `source` that sets `key` (`section.name`), with carets under the value and `says` below; only
-/// `says` if there is no such line.
+/// Returns the line of `source` that sets `key` (`section.name`), with carets under the value and `says` below. If no
+/// line sets `key`, returns only `says`.
 pub fn show(source: &str, key: &str, says: &str) -> String {
     match point::find(source, key) {
         Some(span) => point(source, span, says),
@@ -441,9 +441,9 @@ pub fn show(source: &str, key: &str, says: &str) -> String {
     }
 }
 
-/// Returns the first line that has more dots than any valid settings or file names, or by whose end there are more
-/// brackets than in any of them. Nested tables, and brackets that toml skips after an error, would make toml overflow
-/// the stack.
+/// Returns the first line on which a text exceeds the limits: the dots of the line, or all brackets up to its end, are
+/// more than any valid config has. Tables nested too deeply, and too many brackets skipped after an error, would make
+/// toml overflow the stack.
 fn too_deep(source: &str) -> Option<Range<usize>> {
     let (mut begin, mut brackets) = (0, 0);
     source.split_inclusive('\n').find_map(|line| {

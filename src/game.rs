@@ -180,10 +180,9 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// described below. Limits and repetitions would separate positions that are otherwise the same, so each game
     /// states which of these rules it follows:
     ///
-    /// - A counter whose limit will bind (plies since a capture, plies of the game) is part of the key as it is. Lines
+    /// - A counter whose limit ends real games (plies since a capture, plies of the game) is part of the key. Lines
     ///   that transpose have the same length, so nothing is lost, and no cycle can arise.
-    /// - The counter of a limit that is only a safety net is part of the key only from the ply where the limit comes
-    ///   near.
+    /// - The counter of a limit that is only a safety net is part of the key only when the limit is near.
     /// - A list of earlier positions is not part of the key as a whole, because it differs whenever the order of the
     ///   actions differed. The key has only what can matter in the next few plies: how often this position occurred,
     ///   and the positions that end the game if they occur once more.
@@ -262,7 +261,7 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
     /// Returns the position as text: one line of at least one word, with single spaces between words.
     fn state_text(&self, state: &Self::State) -> String;
-    /// Returns the position with this [`Game::state_text`], up to [`Game::without_history`].
+    /// Returns the position with this [`Game::state_text`], without history, as [`Game::without_history`] returns it.
     ///
     /// # Errors
     /// If `text` is not a position; the error says what is wrong and where.
@@ -311,10 +310,10 @@ pub trait Game: Clone + Send + Sync + 'static {
         action
     }
     /// Returns the symmetry that [`Game::encode`] and actions apply to the board for the second player, relative to the
-    /// first. It is its own inverse, and it is the identity if both see the same board. [`Game::map_action`] must
-    /// accept it, even if it is not among the symmetries of the rules. It is used by `net.reply_policy`, which shows a
-    /// player the other player's actions, and by [`crate::conformance::check`], which compares the squares and texts of
-    /// both players' actions.
+    /// first. The symmetry is its own inverse, and it is the identity if both players see the same board.
+    /// [`Game::map_action`] must accept it, even if it is not among the symmetries of the rules. `turning` is used by
+    /// `net.reply_policy`, which shows a player the other player's actions, and by [`crate::conformance::check`], which
+    /// compares the squares and texts of both players' actions.
     fn turning(&self) -> Symmetry {
         Symmetry::IDENTITY
     }
@@ -324,16 +323,16 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
 
     /// Returns the position with the two players exchanged, for [`crate::conformance::check`]. Returns `None` if the
-    /// rules treat the players differently here, or if no state can express it (for example, if the number of stones
-    /// determines who is to move).
+    /// rules treat the players differently here, or if no state can express the exchange (for example, if the number
+    /// of stones determines who is to move).
     ///
     /// Every piece, reserve, and counter of one player becomes the other's, and the other player is to move. If the
     /// planes and actions of the second player are turned, the board is turned in the same way. Everything else stays,
     /// including counts of plies. The player to move then sees what the opponent saw before the exchange:
     ///
-    /// - the legal actions are the same numbers, and playing one of them leads to the exchanged form of the position
+    /// - the legal actions have the same numbers, and playing one of them leads to the exchanged form of the position
     ///   that it led to before;
-    /// - the planes are the same, except for those that only say who is to move (filled with one number for the first
+    /// - the planes are the same, except for planes that only say who is to move (filled with one number for the first
     ///   player and with another for the second);
     /// - the squares that an action touches and those that its text names are the same squares on the board turned by
     ///   [`Game::turning`];

@@ -84,8 +84,8 @@
 //!
 //! # The modules
 //!
-//! These modules are the promised interface: the changelog marks incompatible changes to it as breaking. A module
-//! imports only from those before it.
+//! These modules are the public interface: the changelog marks incompatible changes to it as breaking. Each module
+//! imports only from modules that this list names before it.
 //!
 //! - The base: [`error`], [`program`](mod@program), [`shipped`] (what a program carries for its games), [`options`],
 //!   [`config`] (every setting with its range and default), [`random`]

@@ -12,7 +12,7 @@ pub type Settings = BTreeMap<String, toml::Value>;
 /// The option that has the rules of a [text game](crate::text_game): the whole text or, in records, [`TEXT_HASH`] and a
 /// checksum.
 pub const TEXT: &str = "text";
-/// The prefix of the name of a text that is not written out. The SHA-256 checksum of the text follows it.
+/// The prefix of the name that replaces a text. The SHA-256 checksum of the text follows the prefix.
 pub const TEXT_HASH: &str = "sha256:";
 
 /// The input of [`Variants::new`](crate::game::Variants::new): a variant and the options that the user set.
@@ -27,7 +27,7 @@ pub const TEXT_HASH: &str = "sha256:";
 /// options.expect_settings("my-game", &["size", "swap"])?;
 /// assert_eq!((options.integer("size", 5, 3..=9)?, options.flag("swap", true)?), (7, true));
 /// let error = options.integer("size", 5, 3..=6).unwrap_err();
-/// assert_eq!(error.to_string(), "game.size = 7 is not permitted: a whole number from 3 to 6");
+/// assert_eq!(error.to_string(), "game.size = 7 is not permitted: use a whole number from 3 to 6");
 /// # Ok::<(), petteia::error::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -154,5 +154,5 @@ impl GameOptions {
 }
 
 fn not_permitted(name: &str, value: &toml::Value, permitted: &str) -> Error {
-    Error::Config(format!("game.{name} = {value} is not permitted: {permitted}"))
+    Error::Config(format!("game.{name} = {value} is not permitted: use {permitted}"))
 }

@@ -71,8 +71,8 @@ impl Catalog {
 
     /// Opens the game `id` with these options and with the files that the program carries for it. With the option
     /// [`TEXT`], the game is the [text game](crate::text_game) of this text, even if the registry has a game with this
-    /// id. Without it, the game is the one in the registry or, if there is none, the shipped text with this name.
-    /// Records name a text by its checksum, which is enough if the program carries the text.
+    /// id. Without this option, the game is the one in the registry or, if there is none, the shipped text with this
+    /// name. Records name a text by its checksum, which is enough if the program carries the text.
     ///
     /// # Errors
     /// As for [`Registry::open`], and if the text has a problem.
@@ -206,8 +206,8 @@ fn of_text(id: &str, settings: &Settings) -> Result<Opened> {
     };
     if text.starts_with(TEXT_HASH) {
         return Err(Error::Config(format!(
-            "the rules of {} are a text that this program does not have ({}): name its file, or the run, \
-             instead of the game",
+            "the rules of {} are a text that this program does not have ({}): name the file of the \
+             rules, or the run, instead of the game",
             quoted(id),
             short_text_name(text)
         )));

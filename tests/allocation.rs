@@ -21,7 +21,7 @@ struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-    /// Bytes allocated and not freed; below zero if a thread frees what another one allocated.
+    /// Bytes allocated and not freed; below zero if a thread frees what another thread allocated.
     static HELD: Cell<isize> = const { Cell::new(0) };
 }
 

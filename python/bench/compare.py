@@ -1,19 +1,19 @@
-"""Our module beside pgx, OpenSpiel and EnvPool's native games, in one run, each on one core of the CPU.
+"""Compares the speed of our module with pgx, OpenSpiel, and EnvPool's native games in one run, each on one core of the CPU.
 
     python compare.py [--seconds 1] [--rounds 3] [--only steps|search] [--threads 1]
 
-Steps: random legal actions in many games at once that begin again when they end, in millions a second; and the same while planes
-(or the library's observation) and masks are computed at each step. In the rows without them, pgx computes masks alone, from which
-it draws. EnvPool always computes all of them, and observations for both players; its own time alone is counted, without that in
-which NumPy draws its actions, and so are actions alone, without the steps that begin a game again. The boards are the same, and
-Hex has the swap rule everywhere.
+Steps: plays random legal actions in many games at once, which begin again when they end, and counts millions of steps per
+second; then does the same while computing planes (or the library's observation) and masks at each step. In the rows without
+them, pgx computes only masks, because it draws from them. EnvPool always computes both, with observations for both players.
+EnvPool's time excludes the time in which NumPy draws the actions, and its count excludes the steps that begin a game again. All
+libraries use the same boards, and Hex always has the swap rule.
 
-Search: simulations a second of `analyze` in 256 positions with a constant evaluator in Python beside the one in Rust; and with a
-network of PyTorch (32 filters, 4 blocks), whose evaluations are counted too, beside the network alone with batches of the very
-sizes that the search has asked for. Beside the threads of the search, the network has a thread of its own; the share of the time in
-which it computes is the last number.
+Search: counts simulations per second of `analyze` in 256 positions with a constant evaluator in Python, with the uniform
+evaluator in Rust, and with a PyTorch network (32 filters, 4 blocks). For the network, also counts evaluations per second, in
+the search and by the network alone in batches of the sizes that the search asked for. The network has its own thread beside the
+threads of the search; the last number is the share of the time in which the network computes.
 
-What is not installed is left out. Prints tables in Markdown, and JSON.
+Libraries that are not installed are left out. Prints tables in Markdown, and JSON.
 """
 
 import argparse
@@ -34,7 +34,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 
 import numpy as np  # noqa: E402
 
-# our name and options, and the others' names; boards are 6 x 7, 11 x 11, 8 x 8 and 3 x 3 in all of them
+# our name and options, and the names in the other libraries; all use boards of 6 x 7, 11 x 11, 8 x 8, and 3 x 3
 GAMES = {
     "connect-four": ({}, "connect_four", "connect_four", "ConnectFour-v1"),
     "hex": ({"size": 11}, "hex", "hex(board_size=11,swap=True)", "Hex-v1"),
@@ -79,7 +79,7 @@ def pgx_steps(name, observes, inner=16):
             key, draw, reset = jax.random.split(key, 3)
             action = jax.random.categorical(draw, jnp.where(state.legal_action_mask, 0.0, -1e9))
             state = step_one(state, action, jax.random.split(reset, n))
-            # what nobody reads is not computed, unless the state keeps it
+            # JAX computes an observation only if the code reads it or the state keeps it
             seen = seen + (state.observation.sum() if observes else 0)
             state = state.replace(observation=jnp.zeros_like(state.observation))
             return (state, key, seen), None
@@ -126,7 +126,7 @@ def envpool_steps(name, observes):
     import envpool
 
     if not observes:
-        raise NotImplementedError("it always observes")
+        raise NotImplementedError("EnvPool always computes observations")
     n, random = SIZES["EnvPool"], np.random.default_rng(1)
     pool = envpool.make(GAMES[name][3], env_type="gymnasium", num_envs=n, num_threads=1, seed=1)
     kept = [pool.reset()[1]["legal_action_mask"]]
@@ -136,14 +136,15 @@ def envpool_steps(name, observes):
         begun = time.perf_counter()
         info = pool.step(actions)[4]
         spent, kept[0] = time.perf_counter() - begun, info["legal_action_mask"]
-        # where a game has ended, a step begins the next one and plays no action
+        # if a game has ended, a step begins the next game and plays no action
         return int((info["elapsed_step"] > 0).sum()), spent
 
     return step
 
 
 def measured(makers):
-    """Counts a second of each, medians of rounds in turn; what cannot be made is left out."""
+    """Returns the median rate per second of each library, measured in turn in each round; libraries that are missing are left
+    out."""
     steps = {}
     for library, make in makers.items():
         try:
@@ -164,7 +165,8 @@ def measured(makers):
 
 
 def searches(name):
-    """Simulations a second of each kind; of a network, also evaluations, in the search and without it."""
+    """Returns simulations per second for each kind of evaluator; for a network, also evaluations per second with and without a
+    search."""
     import petteia
 
     game = petteia.Game(name)
@@ -228,11 +230,11 @@ def main():
                 }
                 found[f"{name}, observed" if observes else name] = measured(makers)
         libraries = ["petteia", "pgx", "OpenSpiel", "EnvPool"]
-        print(f"| million steps a second | {' | '.join(libraries)} |\n|-|{'-|' * len(libraries)}")
+        print(f"| million steps per second | {' | '.join(libraries)} |\n|-|{'-|' * len(libraries)}")
         for row, rates in found.items():
             cells = [f"{rates[one] / 1e6:.3f} ({rates['petteia'] / rates[one]:.1f})" if one in rates else "" for one in libraries]
             print(f"| {row} | {' | '.join(cells)} |")
-        print("In parentheses: how many times as fast ours is.\n")
+        print("In parentheses: the speedup of our module.\n")
     if OPTIONS.only != "steps":
         rows = {name: searches(name) for name in ("connect-four", "othello")}
         kinds = list(rows["connect-four"])

@@ -2,7 +2,8 @@
 
     python own_search.py [--game connect-four] [--simulations 400] [--games 4] [--against rollout:50]
 
-An agent is named as on the command line, e.g. "uniform:50" or "shipped:1". The exit code is 1 if the search misses a win in one.
+An agent is named as on the command line, e.g. "uniform:50" or "shipped:1". The exit code is 1 if the search misses an immediate
+win.
 """
 
 import argparse

@@ -112,7 +112,7 @@ class Analysis:
     values: np.ndarray = field(repr=False)
     """The expected result after each action for the player to move, -1 to 1; NaN for actions that the search did not visit."""
     line: list[str] = field(repr=False)
-    """The expected actions from here, as texts."""
+    """The expected continuation of the game, as the texts of its actions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +205,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Checked:
-    """What random games were like, for a game whose rules passed the check."""
+    """Statistics of the random games that checked the rules of a game."""
 
     games: int
     positions: int
@@ -255,8 +255,8 @@ class Ladder:
     ratings: list[Rated]
     """The ratings, in the order of the agents."""
     met: list[dict[str, Any]] = field(repr=False)
-    """The games of each pair of agents: `agents`, the positions of the two in the list, and `wins`, `draws`, and `losses` of the
-    first of the two."""
+    """The games of each pair of agents: `agents`, the indices of both in the list, and `wins`, `draws`, and `losses` of the
+    first agent."""
 
 
 @dataclass(frozen=True)
@@ -309,7 +309,7 @@ class Balance:
     """Who has the advantage in a game: the figures of `petteia balance`."""
 
     score: Share | None
-    """The first player's share of the points in games between players who know the game; None if no level does."""
+    """The first player's share of the points in games between players who know the game; None if no level knows it."""
     is_fair: bool | None
     favors: str | None
     """The player who clearly has the advantage, "first" or "second"; None if neither does."""
@@ -332,7 +332,7 @@ def _accuracy(figures: dict[str, Any]) -> Accuracy:
 
 
 def _asking(simulations: Any, batch: Any, logits: Any, seed: Any = 1, settings: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Returns the arguments that all functions share, which say how agents are asked."""
+    """Returns the arguments about agents that all functions share, as a dict."""
     return {"simulations": simulations, "batch": batch, "logits": logits, "seed": seed, "settings": settings}
 
 
@@ -351,7 +351,7 @@ def analyze(
     seed: int = 1,
     **settings: Any,
 ) -> list[Analysis | None]:
-    """Searches positions of one game, all at the same time. Returns an Analysis for each, or None where the game is over.
+    """Searches positions of one game, all at the same time. Returns an Analysis for each position, or None if its game is over.
 
     `batch` is the number of positions that an evaluator gets in one call. While the leaves of one half of the searches are
     evaluated, the cores continue with the other half, so it takes twice as many positions to fill the batches. With `logits`, an
@@ -404,8 +404,8 @@ def selfplay(
 ) -> Records:
     """Plays games of an evaluator (or "rollout", "uniform") against itself, as training does.
 
-    Settings are named as in a config, e.g. {"search.cpuct": 2.0}; the others have the values that `petteia train` uses for the game.
-    The same seed and the same evaluator give the same games.
+    Settings are named as in a config, e.g. {"search.cpuct": 2.0}; other settings have the values that `petteia train` uses for
+    the game. The same seed and the same evaluator give the same games.
     """
     lines, arrays = _petteia._selfplay(game, agent, games, _asking(simulations, batch, logits, seed, settings))
     return _records(game, lines, arrays)
@@ -468,7 +468,7 @@ def write_records(
 
 def weights(network: str | os.PathLike[str], game: Game | None = None) -> Weights:
     """Returns the weights of a run's newest checkpoint, of a checkpoint, or of an exported file; "shipped" is the agent that the
-    program carries for `game`. `petteia.torch` makes a PyTorch module from them."""
+    program carries for `game`. `petteia.torch` makes a PyTorch module from weights."""
     file = _petteia._weights(network, game)
     (length,) = struct.unpack("<Q", file[:8])
     header = json.loads(file[8 : 8 + length])
@@ -489,9 +489,9 @@ def write_weights(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Writes a network file that has these tensors and is otherwise a copy of the network `like`. The tensors must have the same
-    names and shapes as those of `like`. The file is an agent, can be exported, and can begin a run (`petteia train --from`). An
-    existing file is an error, unless `overwrite` is True."""
+    """Writes a network file that has the given tensors and is otherwise a copy of the network `like`. The tensors must have the
+    same names and shapes as those of `like`. The file is an agent, can be exported, and can begin a run (`petteia train
+    --from`). An existing file is an error, unless `overwrite` is True."""
     _refuse_existing(path, overwrite)
     header, parts, begin = {}, [], 0
     for name, tensor in tensors.items():
@@ -525,7 +525,7 @@ def check_game(game: Game, games: int = 20, seed: int = 1) -> Checked:
 
 def metrics(run: str | os.PathLike[str], kind: str | None = None) -> list[dict[str, Any]]:
     """Returns the lines of a run's metrics.jsonl; with `kind`, only those of one kind ("selfplay", "train", "evaluation", ...).
-    pandas and polars can make a table from them as they are."""
+    pandas and polars can make a table directly from these lines."""
     with open(os.path.join(run, "metrics.jsonl"), encoding="utf-8") as file:
         # the last line may be incomplete, because it is being written
         lines = [json.loads(line) for line in file if line.endswith("\n")]

@@ -54,7 +54,7 @@ class Position:
     def game(self) -> Game: ...
     @property
     def to_move(self) -> int:
-        """The player to move: 0 for the first player, 1 for the second. They need not alternate."""
+        """The player to move: 0 for the first player, 1 for the second. Players need not alternate."""
     @property
     def text(self) -> str: ...
     @property

@@ -17,7 +17,7 @@ acts. Differences:
 - An illegal action always raises a ValueError and changes nothing.
 - There are no chance nodes, no simultaneous actions, and no information states.
 
-OpenSpiel's algorithms in Python take these games; those in C++ do not. Only `Game.get_type` needs OpenSpiel.
+OpenSpiel's algorithms in Python can play these games; its algorithms in C++ cannot. Only `Game.get_type` needs OpenSpiel.
 """
 
 from __future__ import annotations
@@ -262,7 +262,7 @@ class State:
         return len(self.position.actions)
 
     def observation_tensor(self, player: int | None = None) -> list[float]:
-        """Returns the planes in one list, from the point of view of the player to move, who alone has an observation."""
+        """Returns the planes in one list, from the point of view of the player to move. The other player has none."""
         if self.position.is_over:
             raise ValueError("an observation belongs to the player to move, but the game is over")
         if player not in (None, self.position.to_move):

@@ -14,8 +14,8 @@ one.
 Differences from pgx:
 
 - Games step in place: a state can be stepped once, and a second step raises a RuntimeError. `observation` and
-  `legal_action_mask` are computed when they are first read, and the first reading must precede the step. After the step,
-  they stay available.
+  `legal_action_mask` are computed when they are first read, and the first reading must precede the step. After the step, arrays
+  that have been read stay available.
 - An illegal action raises a ValueError and changes nothing; in pgx, the player who plays it loses.
 - A state holds a whole batch, so no `vmap` is needed. Steps need no random key.
 - Observations are float32; the planes are those of the game in Petteia, not those of pgx.
@@ -38,7 +38,7 @@ def make(game: Game | str, n: int, auto_reset: bool = False) -> Env:
 
 
 class Env:
-    """Begins and steps games. It holds no games itself: each `init` begins new ones."""
+    """Begins and steps games. An `Env` holds no games itself: each `init` begins new games."""
 
     def __init__(self, game: Game, n: int, auto_reset: bool = False) -> None:
         self.game, self.n, self.auto_reset = game, n, auto_reset
@@ -69,8 +69,8 @@ class Env:
         return State(self, self.game.batch(self.n, self.auto_reset, seed), chance, firsts, rewards, terminated)
 
     def step(self, state: State, actions: np.ndarray) -> State:
-        """Plays an action in each game and returns the state afterward. `actions` are integers [n]; those for terminated games are
-        ignored."""
+        """Plays an action in each game and returns the state afterward. `actions` are integers [n]; actions for terminated
+        games are ignored."""
         if state._env is not self:
             raise ValueError("the state belongs to another environment")
         batch, firsts = state.batch, state._firsts

@@ -58,7 +58,7 @@ class Network(nn.Module):
         return found
 
     def conv(self, layer: dict[str, Any], x: Tensor) -> Tensor:
-        """A convolution, with a norm and a ReLU if the layer has them."""
+        """Computes a convolution, with a norm and a ReLU if the layer has them."""
         name, padding = layer["name"], layer["kernel"] // 2
         if layer["norm"]:
             x = F.conv2d(x, self.tensor(f"{name}.conv.weight"), padding=padding)
@@ -71,11 +71,11 @@ class Network(nn.Module):
         return F.relu(x) if layer["relu"] else x
 
     def block(self, layer: dict[str, Any], x: Tensor) -> Tensor:
-        """A residual block."""
+        """Computes a residual block."""
         return F.relu(self.conv(layer["second"], self.conv(layer["first"], x)) + x)
 
     def linear(self, layer: dict[str, Any], x: Tensor) -> Tensor:
-        """A matrix and a bias, with a ReLU if the layer has one."""
+        """Multiplies by a matrix and adds a bias, and applies a ReLU if the layer has one."""
         x = x @ self.tensor(layer["name"] + ".weight") + self.tensor(layer["name"] + ".bias")
         return F.relu(x) if layer["relu"] else x
 
@@ -114,8 +114,8 @@ def load(network: str | os.PathLike[str], game: petteia.Game | None = None) -> N
 
 
 def folded(weights: petteia.Weights) -> petteia.Weights:
-    """Returns the same network with each norm folded into its convolution. It evaluates faster but is good only for evaluation:
-    the program does not read its tensors."""
+    """Returns the same network with each norm folded into its convolution. The folded network evaluates faster but is good only
+    for evaluation: the program does not read its tensors."""
     tensors, layers = dict(weights.tensors), copy.deepcopy(weights.layers)
     epsilon = float(weights.metadata["batch_norm_epsilon"])
     lists = [layers["tower"], layers["policy"], *layers["logits"], layers["value"]]
@@ -151,8 +151,8 @@ def save(
 
 
 def evaluator(network: nn.Module, device: str | torch.device = "cpu") -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Returns an evaluator for `analyze(..., logits=True)` and the other functions. `network` is any module that takes planes and
-    returns the logits of the policy and of win, draw, and loss."""
+    """Returns an evaluator for `analyze(..., logits=True)` and the other functions that take an evaluator. `network` is any
+    module that takes planes and returns the logits of the policy and of win, draw, and loss."""
     network.to(device).eval()
 
     @torch.inference_mode()

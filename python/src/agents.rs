@@ -75,7 +75,7 @@ impl<'py> FromPyObject<'_, 'py> for Asking<'py> {
     }
 }
 
-/// Returns the functions among the agents, and all agents.
+/// Returns the Python functions among the agents, and the list of all agents.
 pub fn agents(
     values: &[&Bound<PyAny>],
     shape: Shape,
@@ -128,14 +128,14 @@ pub fn search_config(game: &Game, values: Option<&Bound<PyDict>>) -> PyResult<Se
     Ok(configured(game, "search.", values)?.search.one_by_one())
 }
 
-/// Returns the default config of a game, changed by the settings `values`. `prefix` precedes their names.
+/// Returns the default config of a game, changed by the settings `values`. `prefix` precedes the names of the settings.
 pub fn configured(game: &Game, prefix: &str, values: Option<&Bound<PyDict>>) -> PyResult<Config> {
     let mut config = Config::new(&game.rules.identity.id);
     config.game.options = game.rules.identity.options.clone();
     changed(config, prefix, values)
 }
 
-/// Returns `config`, changed by the settings `values`. `prefix` precedes their names.
+/// Returns `config`, changed by the settings `values`. `prefix` precedes the names of the settings.
 fn changed(config: Config, prefix: &str, values: Option<&Bound<PyDict>>) -> PyResult<Config> {
     let sets: Vec<String> =
         settings(values)?.into_iter().map(|(name, value)| format!("{prefix}{name}={value}")).collect();
@@ -202,7 +202,7 @@ fn source_of(agent: &Agent, (running, callables): (&Running, &[Callable])) -> Op
     }
 }
 
-/// Searches positions of one game and returns a dict for each; None where the game is over.
+/// Searches positions of one game and returns a dict for each position, or None if its game is over.
 #[pyfunction]
 #[pyo3(name = "_analyze")]
 pub fn analyze<'py>(
@@ -369,7 +369,7 @@ pub fn play_match(
     Ok(serde_json::to_string(&result).expect("plain data"))
 }
 
-/// Collects the games, which are a single shard.
+/// Collects the games of self-play as a single shard.
 struct Collected {
     begun: AtomicUsize,
     records: Mutex<Vec<Record>>,

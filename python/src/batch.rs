@@ -49,7 +49,7 @@ impl Batch {
         }
     }
 
-    /// Returns the games for work that may be spread over the cores, which it is unless there are few games.
+    /// Returns the games for work that is spread over the cores unless there are few games.
     fn shared(&self) -> PyResult<MutexGuard<'_, Stepped>> {
         let stepped = self.stepped()?;
         if stepped.games.uses_threads() {
@@ -154,7 +154,7 @@ impl Batch {
     }
 
     /// Returns a legal action for each game, drawn with equal probability, uint16 [n]; 0 where a game is over. The
-    /// draws follow from the batch's seed, or from `seed`.
+    /// batch's seed, or `seed` if given, determines the draws.
     #[pyo3(signature = (seed = None))]
     fn sample<'py>(&self, py: Python<'py>, seed: Option<Whole<u64>>) -> PyResult<Bound<'py, PyArray1<u16>>> {
         let mut stepped = self.shared()?;
@@ -204,7 +204,7 @@ impl Batch {
         Ok(PyArray1::from_vec(py, action_numbers(self.stepped()?.games.legal(index.0))))
     }
 
-    /// Returns the position of a game, without the actions that led there.
+    /// Returns the position of a game, without the actions that led to it.
     fn position(&self, index: Whole<usize>) -> PyResult<Position> {
         self.check(index.0)?;
         let state = self.stepped()?.games.state(index.0);

@@ -33,7 +33,7 @@ pub fn in_use(what: &str) -> PyErr {
     PyRuntimeError::new_err(format!("another thread uses this {what}: give each thread its own"))
 }
 
-/// A whole number from Python. In Python, a bool is also an integer; here, it is treated as a mistake.
+/// A whole number from Python. A bool, which is also an integer in Python, is refused.
 pub struct Whole<T>(pub T);
 
 impl<'py, T: TryFrom<u64>> FromPyObject<'_, 'py> for Whole<T> {
@@ -56,7 +56,7 @@ fn whole<T: TryFrom<u64>>(given: &Bound<PyAny>) -> PyResult<T> {
     }
 }
 
-/// Refuses a bool, which is not a number here.
+/// Refuses a bool where a number is expected.
 pub fn refuse_bool(given: &Bound<PyAny>) -> PyResult<()> {
     if given.is_instance_of::<PyBool>() {
         Err(PyTypeError::new_err(format!("a whole number was expected, not {given}")))
@@ -65,7 +65,7 @@ pub fn refuse_bool(given: &Bound<PyAny>) -> PyResult<()> {
     }
 }
 
-/// Refuses a number that is not in this range; the error names it.
+/// Refuses a number outside the range from `least` to `most`; the error names the number.
 pub fn expect_within(name: &str, number: usize, (least, most): (usize, usize)) -> PyResult<()> {
     if (least..=most).contains(&number) {
         Ok(())
@@ -94,7 +94,7 @@ pub fn zeros<T: Clone + Default>(len: usize) -> PyResult<Vec<T>> {
     room.try_reserve_exact(len)
         .map_err(|_| PyMemoryError::new_err(format!("an array of {len} numbers does not fit into memory")))?;
     drop(room);
-    // the system provides these as pages that are already clear
+    // the system provides this memory as pages that are already zero
     Ok(vec![T::default(); len])
 }
 

@@ -101,8 +101,8 @@ pub fn lines(records: &[Record]) -> Vec<String> {
     records.iter().map(|record| serde_json::to_string(record).expect("plain data")).collect()
 }
 
-/// Returns the game of a run's records, the records as lines of JSON, and their positions. With `generations`, these
-/// are only the records of these generations; with `window`, only those that the newest checkpoint was trained on.
+/// Returns the game of a run's records, the records as lines of JSON, and their positions. With `generations`, returns
+/// only the records of these generations; with `window`, only the records that the newest checkpoint was trained on.
 /// Without `game`, the game is the one that the run or the records name.
 #[pyfunction]
 #[pyo3(name = "_records", signature = (path, generations = None, game = None, window = false))]
@@ -126,7 +126,7 @@ pub fn records<'py>(
         store::find(&path).map_err(raised)?.all().filter(is_wanted).cloned().collect()
     };
     let Some(first) = paths.first() else {
-        return Err(PyValueError::new_err(format!("{} has no such records", path.display())));
+        return Err(PyValueError::new_err(format!("{} has no matching records", path.display())));
     };
     let game = match (game, &config) {
         (Some(game), _) => game.clone(),

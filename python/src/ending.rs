@@ -1,8 +1,8 @@
-//! The end of the interpreter. When the interpreter ends, it ends threads that are running Python. That cannot unwind
-//! Rust, so the process would abort.
+//! The end of the interpreter. When the interpreter ends, it ends threads that are running Python. Rust code on such a
+//! thread cannot be unwound, so the process would abort.
 //!
 //! Input: [`at_work`] around everything that calls a user's Python code. Output: once the interpreter begins to end,
-//! [`is_near`] tells the work to stop, and the end waits for it.
+//! [`is_near`] tells the work to stop, and the interpreter waits until it has stopped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ fn work() -> MutexGuard<'static, Work> {
     WORK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Marks work that may call a user's Python code, until it is dropped.
+/// A guard that marks work as possibly calling a user's Python code, until the guard is dropped.
 pub struct AtWork(());
 
 impl Drop for AtWork {

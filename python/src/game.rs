@@ -28,7 +28,7 @@ pub fn catalog() -> Catalog {
 /// `Game("cage-6")` is a game of the program, `Game("my.game")` is a game whose rules are a text, and keywords are the
 /// game's options: `Game("hex", size=7)`. A game is immutable and can be pickled.
 ///
-/// `Game(Nim())` is a game written in Python. All functions take it. Compared with the program's own games, random
+/// `Game(Nim())` is a game written in Python, which all functions accept. Compared with the program's own games, random
 /// games take hundreds of times as long and a search about ten times as long, and only one core works at a time. The
 /// object must have
 ///
@@ -51,7 +51,7 @@ pub fn catalog() -> Catalog {
 /// change), and
 ///
 ///     action_text(state, action)  one word; by default the number
-///     board(state)                rows of texts for drawings, the top row first, "." for empty squares; with it,
+///     board(state)                rows of texts for drawings, the top row first, "." for empty squares; with `board`,
 ///                                 `pieces` are the letters of the two players, e.g. ("X", "O")
 ///     touched(state, action)      [(row, column)] of the board; by default the squares that change
 ///     key(state)                  an integer, equal for positions with the same future; by default, a hash of the text
@@ -195,7 +195,7 @@ impl Position {
         self.game.clone()
     }
 
-    /// The player to move: 0 for the first player, 1 for the second. They need not alternate.
+    /// The player to move: 0 for the first player, 1 for the second. Players need not alternate.
     #[getter]
     fn to_move(&self) -> PyResult<usize> {
         self.asked(|game, state| game.to_move(state).index())

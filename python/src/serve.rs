@@ -27,7 +27,7 @@ use crate::written::WrittenGame;
 
 /// The longest time between two checks for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// The least probability: smaller ones become this, because a network could not output the logarithm of 0.
+/// The least probability. Smaller probabilities become this one, because a network could not output the logarithm of 0.
 const LEAST: f32 = 1e-30;
 /// The least logit, which replaces the minus infinity that masks produce.
 const LEAST_LOGIT: f32 = -1e9;
@@ -56,7 +56,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Returns whether the work should continue, which it should until something asks it to stop.
+    /// Returns whether the work should continue: true until something asks the work to stop.
     pub fn goes_on(&self) -> bool {
         !self.stopped.load(Ordering::Relaxed)
             && !ending::is_near()

@@ -1,4 +1,4 @@
-//! Which threads may wait for others.
+//! Checks which threads may wait for the work of other threads.
 
 use std::cell::Cell;
 use std::sync::OnceLock;

@@ -32,13 +32,13 @@ def random_positions(count, seed=1):
 def test_an_evaluator_in_python_is_the_one_in_rust():
     positions = random_positions(50)
     theirs = petteia.analyze(positions, "uniform", 64)
-    # of small batches, two are under way at once
+    # with small batches, two are in progress at the same time
     for batch in (64, 8):
         ours = petteia.analyze(positions, uniform, 64, batch=batch)
         for one, other in zip(ours, theirs, strict=True):
             assert one.action == other.action and (one.visits == other.visits).all()
     for one in ours:
-        # a search ends early where it has proven the result
+        # a search ends early once it has proved the result
         assert one.line[0] == one.text and (one.visits.sum() >= 63 or abs(one.value) == 1)
 
 
@@ -57,7 +57,7 @@ def test_numbers_of_every_kind():
 
 
 def test_what_the_player_to_move_sees_counts():
-    # whoever has three in a row and is to move wins at once, and the search finds it for both players
+    # a player to move who has three in a row wins at once, and the search finds this win for both players
     for actions in (["1", "2", "1", "2", "1", "2"], ["7", "1", "2", "1", "2", "1", "7"]):
         position = GAME.position(actions=actions)
         found = petteia.analyze([position], uniform, 100)[0]
@@ -122,7 +122,7 @@ class Own(Exception):
 
 
 def test_a_slow_evaluator_that_raises_ends_a_match():
-    # every thread waits for an answer when it raises
+    # every thread is waiting for an answer when the evaluator raises
     def raises(planes):
         time.sleep(0.01)
         raise Own("at once")
@@ -220,7 +220,7 @@ def test_ctrl_c_ends_a_perfect_agent():
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("agent", ['"rollout:1000000"', "lambda planes: (__import__('numpy').ones((len(planes), game.actions)), __import__('numpy').zeros(len(planes)))"])
 def test_ctrl_c_ends_a_match(agent):
-    # a single search of this match takes longer than anybody waits
+    # a single search of this match takes far too long to wait for
     child = subprocess.Popen([sys.executable, "-c", INTERRUPTED.format(agent=agent)], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "begins\n"
     time.sleep(1)
@@ -319,7 +319,7 @@ def test_balance():
 
 
 def test_accuracy():
-    # solved positions are in the repository
+    # the sets of solved positions are only in the repository
     game = petteia.Game("connect-four")
     found = petteia.accuracy(game, "uniform:16", SETS / "connect-four.jsonl.zst", batch=256)
     assert found.positions > 1000 and 0.05 < found.error_rate.rate < 0.6
@@ -379,7 +379,7 @@ def test_games_that_people_ended(tmp_path):
             petteia.write_records(path, GAME, games, outcomes, ended, overwrite=True)
     with pytest.raises(TypeError, match="selfplay"):
         petteia.write_records(path, GAME, petteia.selfplay(GAME, uniform, 1, 2), ["draw"], overwrite=True)
-    # a refusal leaves the file as it was
+    # refused games leave the file unchanged
     assert petteia.records(path).lines == again.lines
 
 

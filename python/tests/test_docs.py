@@ -1,4 +1,4 @@
-"""Every block of Python in the guides runs, in the order of its page, in one folder."""
+"""Runs every block of Python in the guides: page by page, in order, in one folder."""
 
 import os
 import pathlib
@@ -13,19 +13,20 @@ ROOT = pathlib.Path(__file__).parents[2]
 PROGRAM = os.environ.get("PETTEIA")
 # a run of connect-four that takes seconds
 TINY = ["--set", "game.id=connect-four", "--set", "train.generations=2", "--set", "selfplay.bootstrap_games=8", "--set", "selfplay.games=16"]
-# a page may need more than these tests install: blocks with it are left out
+# a page may need packages that these tests do not install: blocks that import these packages are skipped
 OPTIONAL = {"duckdb", "pandas", "polars", "torch", "onnxruntime", "pyarrow"}
 
 
 def blocks(page):
-    """The blocks of a page: (language, text), with empty lines in front, so that errors have the numbers of its lines."""
+    """Returns the blocks of a page as (language, text), with empty lines in front, so that errors show the line numbers of the
+    page."""
     text = page.read_text(encoding="utf-8")
     for block in re.finditer(r"^```(python|sh)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         yield block[1], "\n" * text.count("\n", 0, block.start(2)) + block[2]
 
 
 def runs(commands):
-    """Runs the commands of a block that make tables of a run."""
+    """Runs those commands of a block that make tables of a run."""
     for line in commands.splitlines():
         words = shlex.split(line, comments=True)
         if words[:2] == ["petteia", "records"]:
@@ -45,7 +46,7 @@ def test_every_block_runs(name, tmp_path, monkeypatch, request):
         if language == "sh":
             runs(text)
             continue
-        # a program of its own, which scripts/ has as a file
+        # the block is a separate program
         if "sys.argv" in text:
             continue
         try:

@@ -1,4 +1,4 @@
-"""The interpreter ends while threads still work."""
+"""Tests that end the interpreter while threads are still working."""
 
 import subprocess
 import sys

@@ -219,7 +219,7 @@ def test_a_bool_is_no_number():
 
 
 def together(work, n=4):
-    """What happens to threads that do the same thing at once."""
+    """Returns the errors of threads that call `work` at the same time."""
     errors, start = [], threading.Barrier(n)
 
     def again():
@@ -268,7 +268,7 @@ def test_weak_references():
 
 
 def test_a_subinterpreter_is_refused():
-    # in a child: once a process has had one, torch takes every thread for one that holds the lock
+    # in a child process: once a process has had a subinterpreter, torch assumes that every thread holds the lock
     module = "_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters"
     pytest.importorskip(module)
     inner = "try:\n    import petteia\nexcept ImportError as error:\n    print(error)"

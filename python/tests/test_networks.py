@@ -1,4 +1,4 @@
-"""Weights out and in, and networks of other programs."""
+"""Tests of exported and imported weights, and of networks of other programs."""
 
 import numpy as np
 import pytest

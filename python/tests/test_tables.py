@@ -1,4 +1,4 @@
-"""What docs/python.md says about tables and weights in other libraries: their traps are there, and the ways around them work."""
+"""Tests what docs/python.md says about tables and weights in other libraries: the traps exist, and the workarounds work."""
 
 import io
 
@@ -47,7 +47,7 @@ def test_safetensors_writes_a_transposed_weight_only_if_it_is_copied(tmp_path):
     petteia.new_network(like, GAME, filters=8, blocks=1)
     tensors = petteia.weights(like).tensors
     name = next(name for name, one in tensors.items() if one.ndim == 2 and one.shape[0] != one.shape[1])
-    # as PyTorch has it: [outputs, inputs]
+    # PyTorch's order: [outputs, inputs]
     weight = np.ascontiguousarray(tensors[name].T)
     for transposed, is_right in ((np.ascontiguousarray(weight.T), True), (weight.T, False)):
         numpy.save_file({**tensors, name: transposed}, theirs)

@@ -151,11 +151,11 @@ def test_pgx_plays_as_pgx(name, auto_reset):
     for _ in range(60):
         mask = np.asarray(one.legal_action_mask)
         assert (mask == two.legal_action_mask).all()
-        # row 0 is the lowest here, and the highest there
+        # row 0 is the lowest in Petteia and the highest in pgx
         planes = two.observation[:, ::-1] if name == "connect-four" else two.observation
         assert (np.asarray(one.observation) == planes[..., :2]).all()
         actions = np.argmax(chance.random(mask.shape) * mask, 1)
-        # ids are drawn, and differ: compare what is of the player who acts, and what is of the other one
+        # ids are drawn at random and differ: compare the values of the player who acts, and those of the opponent
         own, mine = np.asarray(one.current_player), two.current_player
         one, two = step(one, actions, keys), ours.step(two, actions)
         assert (np.asarray(one.terminated) == two.terminated).all() and not two.truncated.any()

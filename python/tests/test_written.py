@@ -1,4 +1,4 @@
-"""Games that are written in Python."""
+"""Tests of games that are written in Python."""
 
 import pickle
 import time
@@ -12,7 +12,7 @@ LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 
 class Notakto:
-    """Both players set crosses; whoever makes a line loses."""
+    """Notakto: both players put crosses; a player who makes a line loses."""
 
     name, title, players = "notakto", "Notakto", ("One", "Two")
     shape, actions, max_plies = (1, 3, 3), 9, 9
@@ -54,7 +54,7 @@ class Notakto:
 
 
 class Wrapped:
-    """A game of the program by its Python view."""
+    """A game of the program, rewritten as a game in Python that calls the program's rules."""
 
     def __init__(self, inner, name="wrapped"):
         self.inner, self.name = inner, name
@@ -104,7 +104,7 @@ def test_a_game_that_is_right():
     position.play("c3")
     assert position.outcome == "second" and position.returns == (-1, 1) and position.legal_actions() == []
     assert position._repr_svg_().startswith("<svg")
-    # the first player wins from the middle
+    # the first player wins by starting in the middle
     assert petteia.solve(game.position()).outcome == "first"
     assert game.position("X...X....") == game.position(actions=["a1", "b2"])
     with pytest.raises(ValueError, match="nine squares"):
@@ -186,7 +186,7 @@ def test_exceptions_surface_unchanged(method):
         except ValueError as error:
             assert isinstance(error.__cause__, Own)
         else:
-            # not every method is asked by every function
+            # not every function calls every method
             assert Raises.left >= 0
     Raises.left = 10**9
     assert petteia.check_game(game, 5).games == 5

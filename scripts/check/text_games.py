@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Implements games that Petteia has as texts a second time, slowly and from published rules, and compares the two implementations.
+"""Reimplements games that Petteia has as texts, slowly and from published rules, and compares the two implementations.
 
     python3 scripts/check/text_games.py > games.json
     python3 scripts/check/text_games.py --petteia target/release/petteia
@@ -7,12 +7,12 @@
 
 Without --petteia, the script prints one JSON object per game. The object has `perft` (the number of sequences of 1, 2, ...
 actions) and random games, each with its actions, its result and, for each ply, the number of legal actions and the SHA-256
-of their texts (sorted by bytes, joined with single spaces). With --petteia, the script makes three comparisons: its perft
-numbers with those of `petteia perft`; the legal actions at every ply, the player to move, and the result with those of
-`petteia replay`; and published perft numbers with Petteia's. For the first difference in a game it prints the position,
-and the exit code is 1.
+of their texts (sorted by bytes, joined with single spaces). With --petteia, the script makes three comparisons: its own perft
+numbers with those of `petteia perft`; the legal actions at every ply, the player to move, and the result with those of `petteia
+replay`; and published perft numbers with Petteia's. For the first difference in a game it prints the position, and the exit
+code is 1.
 
-Each class cites its rules. If the published rules lack a repetition rule or a limit, the class uses that of rules/*.game.
+Each class cites its rules. If the published rules lack a repetition rule or a limit, the class uses the one in rules/*.game.
 The script uses only Python's standard library.
 """
 

@@ -10,7 +10,7 @@ the same result. The script prints the first difference with the actions that le
 (rules/ and scripts/compare/ludax/*.game), legal actions come from `petteia replay`; for a description (Ludax's package and
 scripts/compare/ludax/*.ldx), they come from Ludax's legal action mask. Ludax has no limits, no repetition, and no result for
 a player with no action unless a description defines them, so the script checks these kinds of end by its own count. In Hex,
-Petteia must offer the swap after the first stone and only then; it is never played. In Othello, Ludax continues with two
+Petteia must offer the swap after the first stone and only then; the swap is never played. In Othello, Ludax continues with two
 passes after the last disc.
 """
 

@@ -43,8 +43,8 @@ class Fused(petteia.torch.Network):
 
 
 def weights(filters, blocks):
-    """Returns the weights of a network for 18 planes, any board size, and four actions on each square. They are those of a game's network
-    without its other actions."""
+    """Returns the weights of a network for 18 planes, any board size, and four actions on each square. The weights are those of
+    a game's network with its other actions removed."""
     with tempfile.TemporaryDirectory() as folder:
         path, sizes = Path(folder) / "new.safetensors", {"filters": filters, "blocks": blocks}
         petteia.new_network(path, petteia.Game("cage"), **sizes, value_pooling=True, value_planes=16)

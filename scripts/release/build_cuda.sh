@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles src/net/cuda/kernel.cu with NVIDIA's compiler into PTX texts and a cubin, compressed with zstd in assets/cuda. These files
-# are committed, so only people who change the source need the compiler. They contain no path and no time: the same source gives the
-# same bytes. Needs zstd and g++.
+# are committed, so only people who change the source need the compiler. The files contain no path and no time: the same source
+# gives the same bytes. Needs zstd and g++.
 #
 #   scripts/release/build_cuda.sh            compiles and writes
 #   scripts/release/build_cuda.sh --check    compiles, compares with the committed files, and checks the kernels' needs on each GPU
@@ -32,7 +32,7 @@ install() {
     for wheel in "$TOOLS"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$TOOLS" || return; done
     rm -r "$TOOLS/wheels"
     chmod +x "$TOOLS"/nvidia/cu13/bin/* "$TOOLS"/nvidia/cu13/nvvm/bin/* || return
-    # written last, so that an interrupted installation starts over
+    # this list is written last, so that an interrupted installation starts over
     cp "$WANTED" "$TOOLS/installed.txt"
 }
 

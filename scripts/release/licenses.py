@@ -8,8 +8,8 @@ The packages are those that `cargo tree --edges normal` lists on Linux, macOS, W
 default features; cloud.txt and vulkan.txt have the additional packages of the features cloud and vulkan. The program in a page has the
 packages for WebAssembly, and the Python module has its own list. The license texts come from the sources downloaded by cargo, including
 the C code in subfolders; those of Rust's standard library come from the toolchain. If a package offers a choice of licenses, the script
-takes one, MIT if possible. Packages with the same text share it. The same versions give the same bytes. Uses only Python's standard
-library and cargo.
+takes one, MIT if possible. Packages with the same license text share one copy. The same versions give the same bytes. Uses only
+Python's standard library and cargo.
 """
 
 import argparse
@@ -89,7 +89,7 @@ def linked(*features, targets=TARGETS):
 
 
 def alternatives(expression):
-    """`(MIT OR Apache-2.0) AND Unicode-3.0` as [[MIT, Apache-2.0], [Unicode-3.0]]."""
+    """Parses a license expression: `(MIT OR Apache-2.0) AND Unicode-3.0` becomes [[MIT, Apache-2.0], [Unicode-3.0]]."""
     # an exception only grants further rights
     expression = expression.replace("/", " OR ").replace(" WITH LLVM-exception", "")
     parts = [part.strip().strip("()") for part in re.split(r"\bAND\b", expression)]

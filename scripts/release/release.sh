@@ -3,8 +3,9 @@
 # context of a container, the pages of docs/balance and docs/reports, and checksums for all of them. The same commit and toolchain
 # give the same bytes in any folder.
 #
-#   scripts/release/release.sh [OUT]         writes them to OUT (default: target/release-packages)
-#   scripts/release/release.sh --again OUT   makes them again from the last commit, in a clone elsewhere, and compares them with OUT
+#   scripts/release/release.sh [OUT]         writes the packages to OUT (default: target/release-packages)
+#   scripts/release/release.sh --again OUT   makes the packages again from the last commit, in a clone elsewhere, and compares them
+#                                            with those in OUT
 #
 # The program is compiled once, by maturin with the profile `dist` and zig's linker, and is the same in every package; the module in the
 # wheel is a library without the training code. maturin and zig are installed under target/packaging in the versions that

@@ -2,7 +2,8 @@
 """Draws the screen of a terminal program as an SVG.
 
 Runs a command in its own pseudo-terminal, types each line given with --type as soon as the program has been quiet for a
-while, and draws the last rows of the screen in color. scripts/release/pictures.sh makes the tutorial's picture with it.
+while, and draws the last rows of the screen in color. scripts/release/pictures.sh makes the tutorial's picture with this
+script.
 
 It supports line breaks, colors, and bold, dim, and underlined text. It ignores cursor movements, so it is meant for
 programs that print line after line. Uses only the standard library; requires a system with pseudo-terminals.
@@ -79,7 +80,7 @@ def lines_of(text, columns):
 
 
 def apply(style, codes):
-    """Changes `style` as the codes of one SGR sequence require."""
+    """Changes `style` according to the codes of one SGR sequence."""
     for code in codes:
         if code == 0:
             style.clear()

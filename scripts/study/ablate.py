@@ -23,11 +23,11 @@ files are kept in FOLDER (ablations/NAME-OF-THE-STUDY), and the same command con
 (table.md, and table.json for programs) gives the cost of training an arm divided by that of the first arm, in wall-clock
 time and in CPU time. Wall-clock time includes delays from other work on the machine, and CPU time includes threads that
 only wait, so keep the machine otherwise idle. An arm is marked if its wall-clock time (with `--threads 1`, its CPU time)
-differs from that of the first arm by more than 5 %. If you then give the arm more or fewer games, it is trained anew in its
-own folder. Errors are in percent of the positions in which an error is possible. *Brier* is the mean square error of the
-network's own expected score; it varies less than the errors do. Elo is given for all seeds together, with 95 % bounds (from
-the bounds of the matches, or from the spread of the seeds if that is larger), then for each seed. With `--threads 1`, up to
-one study per core, with different arms or seeds, can share a FOLDER. Uses only Python's standard library.
+differs from that of the first arm by more than 5 %. If you then give the arm more or fewer games, the arm is trained anew in
+its own folder. Errors are in percent of the positions in which an error is possible. *Brier* is the mean square error of the
+network's own expected score; this measure varies less than the errors do. Elo is given for all seeds together, with 95 % bounds
+(from the bounds of the matches, or from the spread of the seeds if that is larger), then for each seed. With `--threads 1`, up
+to one study per core, with different arms or seeds, can share a FOLDER. Uses only Python's standard library.
 """
 
 import argparse

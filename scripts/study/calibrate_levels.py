@@ -4,12 +4,12 @@
     scripts/study/calibrate_levels.py phage cage-6 [--games 400] [--top 400] [--points 0.6] [--petteia PROGRAM] [--out agents]
     scripts/study/calibrate_levels.py --table        # prints the files as a Markdown table
 
-The highest level is the shipped agent with --top simulations, or perfect play where that is proved. Each lower level comes
-from a list of weaker and weaker agents, first with fewer simulations, then with higher temperatures. It is the agent against
-which the level above scores two of three points in paired games with random openings; each step of this search plays a
-quarter of --games. If the highest level does not beat the weakest agent by enough for nine steps of this size, the steps
-are smaller; --points sets their size. Then the two levels play --games with another seed, and their score, with its 95 %
-bounds, is written after the upper level. If the score is not close to the target, the script tries neighbors on the list.
+The highest level is the shipped agent with --top simulations, or perfect play where perfect play is proved. Each lower level
+comes from a list of weaker and weaker agents, first with fewer simulations, then with higher temperatures. The script chooses
+the agent against which the level above scores two of three points in paired games with random openings; each step of this
+search plays a quarter of --games. If the highest level does not beat the weakest agent by enough for nine steps of this size,
+the steps are smaller; --points sets their size. Then the two levels play --games with another seed, and their score, with its
+95 % bounds, is written after the upper level. If the score is not close to the target, the script tries neighbors on the list.
 Uses only Python's standard library.
 """
 

@@ -116,7 +116,7 @@ impl Batch {
     /// # Panics
     /// If `out` has another length.
     pub fn movers(&self, out: &mut [i8]) {
-        assert_eq!(out.len(), self.len, "one for each game");
+        assert_eq!(out.len(), self.len, "a player for each game");
         for (index, out) in out.iter_mut().enumerate() {
             *out = self.at(index).0.mover(index % BLOCK).index() as i8;
         }
@@ -152,7 +152,7 @@ impl Batch {
         assert_eq!(
             (actions.len(), rewards.len(), ended.len()),
             (self.len, self.len, self.len),
-            "one for each game"
+            "an action, rewards, and an end for each game"
         );
         let mut blocks = self.blocks.iter().zip(actions.chunks(BLOCK)).enumerate();
         let illegal =
@@ -246,7 +246,7 @@ pub(super) fn block<G: Game>(game: &G, len: usize, restarts: bool) -> Box<dyn Ga
 struct TypedBlock<G: Game> {
     game: G,
     rows: Vec<GameRow<G::State>>,
-    /// The first row of a new game, at the start position.
+    /// The row of a new game: the start position and its legal actions.
     first: GameRow<G::State>,
     planes: Planes,
     restarts: bool,

@@ -57,7 +57,7 @@ pub enum RulesWork {
     /// Runs [`perft`] to the first depth with at least two million leaves or, if there is none, to the depth with the
     /// most leaves. Counts leaves.
     Counted,
-    /// Runs [`perft_played`] to the same depth.
+    /// Runs [`perft_played`] to the same depth as [`RulesWork::Counted`]; counts leaves.
     Played,
     /// Encodes a thousand positions from random games; counts positions.
     Encode,

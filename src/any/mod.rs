@@ -1,10 +1,10 @@
 //! A game whose type is not known at compile time: it is behind a pointer, but it still implements [`Game`].
 //!
 //! Input: rules of any type. Output: an [`AnyGame`] with [`AnyState`]s. Code that need not be fast (commands,
-//! protocols, pages, reports, the steps of a run) uses them and is compiled once instead of once for each game. Work
-//! that must be fast, such as a generation of self-play, a match, a ladder, or a perft count, is done in one call
-//! through the pointer ([`fast`]). It runs with the game's own types and produces the same bytes as without the
-//! pointer.
+//! protocols, pages, reports, the steps of a run) uses these two types and is compiled once instead of once for each
+//! game. Work that must be fast, such as a generation of self-play, a match, a ladder, or a perft count, is done in one
+//! call through the pointer ([`fast`]). Fast work runs with the game's own types and produces the same bytes as without
+//! the pointer.
 
 pub mod batch;
 pub mod fast;

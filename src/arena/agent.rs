@@ -29,7 +29,7 @@ pub(super) type MakeEvaluator<G> = Arc<dyn Fn(Needs) -> Box<dyn Evaluator<G>> + 
 /// What an evaluator may use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Needs {
-    /// The threads that it may use, at least 1.
+    /// The number of threads that the evaluator may use, at least 1.
     pub(super) threads: usize,
     /// The number of agents that have an evaluator at the same time.
     pub(super) agents: usize,

@@ -2,7 +2,7 @@
 //!
 //! Input: a text with one opening per line: its actions, with or without spaces between them (`F5D6C3`), the text of a
 //! position, or `POSITION moves ACTIONS`; text after a `#` is ignored. Output: an [`OpeningBook`], whose openings are
-//! played in order; after the last one it starts over.
+//! played in order; after the last opening, the book starts over.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ const MOST_BYTES: u64 = 64 << 20;
 /// How a pair of games begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct PairOpening {
-    /// The text of the start position; `None` for the game's usual one.
+    /// The text of the start position; `None` for the game's usual start position.
     pub start: Option<Arc<str>>,
-    /// The actions that are played from there before the agents choose.
+    /// The actions that are played from the start position before the agents choose.
     pub actions: Arc<[Action]>,
 }
 

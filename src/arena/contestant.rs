@@ -31,7 +31,7 @@ use crate::solve::Solver;
 
 /// The number of positions that a search is assumed to evaluate together, for measuring which precision is fastest.
 const TOGETHER: usize = 8;
-/// The number of plies of a game in which an agent's replies to a person vary.
+/// The number of plies at the start of a game during which an agent varies its replies to a person.
 pub(crate) const VARIED_PLIES: usize = 12;
 
 /// A loaded agent that can play many games at once.
@@ -108,7 +108,8 @@ impl<G: Game> Contestant<G> {
         Contestant::on(rules, spec, &Processor::Cpu)
     }
 
-    /// Does the same as [`Contestant::new`], but runs the network on `processor`, whichever device its run used.
+    /// Does the same as [`Contestant::new`], but runs the network on `processor`, whichever device the network's run
+    /// used.
     ///
     /// # Errors
     /// As for [`Contestant::new`], or if the network cannot be brought onto `processor`.
@@ -177,7 +178,7 @@ impl<G: Game> Contestant<G> {
         let named = precision.filter(|named| *named != Precision::Auto);
         if let Some(named) = named.filter(|_| processor.kind() != DeviceKind::Cpu) {
             return Err(Error::Config(format!(
-                "agent `{spec}`: a GPU has a precision of its own; omit `:{named}`"
+                "agent `{spec}`: a GPU has its own precision; omit `:{named}`"
             )));
         }
         if config.precision == Precision::Auto && processor.kind() == DeviceKind::Cpu {

@@ -5,8 +5,8 @@
 //! variance. One pseudo-pair of the greatest possible variance keeps a series of equal scores from looking certain. If
 //! games repeat, each pair has a weight below 1 (see `super::repeats`): the mean is that of all pairs, but the number
 //! of pairs is the sum of their weights. A bound is left open if it is so close to a perfect score that less than one
-//! game of the match would be lost (or won, at the other end). The match has too few games to show such a score, and
-//! Wilson's interval is too narrow there.
+//! game of the match would be lost (or won, at the other end). A match has too few games to show a score that close to
+//! perfect, and Wilson's interval is too narrow near both ends.
 
 /// The 97.5% quantile of the normal distribution.
 pub const Z: f64 = 1.959_963_984_540_054;
@@ -23,13 +23,13 @@ pub struct Estimate {
 }
 
 /// Returns the estimate from the pairs' mean scores, each 0..1, and the weight `worth` of a pair, 0..1. Differences are
-/// finite: a perfect score counts as if half a game were missing from one game more. Without pairs, the difference is 0
-/// and has no bounds.
+/// finite: a perfect score in n games counts as n + ½ points in n + 1 games. Without pairs, the difference is 0 and has
+/// no bounds.
 ///
 /// ```
 /// use petteia::arena::elo::estimate;
 ///
-/// // of 20 pairs, 12 were won twice, and 8 once by each side
+/// // 20 pairs: the first agent won both games of 12 pairs, and one game of each of the other 8
 /// let found = estimate(&[[1.0; 12].as_slice(), &[0.5; 8]].concat(), 1.0);
 /// assert_eq!(found.elo.round(), 241.0);
 /// assert!(found.low > Some(100.0) && found.high < Some(400.0));
@@ -42,7 +42,7 @@ pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
     }
     let n = worth * pairs.len() as f64;
     let [mean, lower, upper] = mean_and_bounds(pairs, worth, Z);
-    // the greatest score falls short of 1 by half a game in one game more, the greatest bound by one game in all games
+    // in n games, the greatest score is (n + 1/2) / (n + 1), and the greatest bound is (n - 1) / n
     let (perfect, one) = (1.0 / (4.0 * n + 2.0), 1.0 / (2.0 * n));
     let bound = |score: f64| (one < score && score < 1.0 - one).then(|| from_score(score));
     Estimate { elo: from_score(mean.clamp(perfect, 1.0 - perfect)), low: bound(lower), high: bound(upper) }
@@ -66,9 +66,9 @@ pub fn bounds(low: Option<f64>, high: Option<f64>) -> String {
 /// Returns the mean of scores, each 0..1, and its bounds `z` standard errors away; `worth` is the weight of a score,
 /// 0..1. Without scores, the mean is ½, with bounds 0 and 1.
 ///
-/// This works for the scores of single games with draws as well as for those of pairs. In simulations with 0, 50, 95,
-/// and 99% draws and 20 to 2,000 games, the 95% bounds contain the truth in 93 to 97% of all cases, and more often if
-/// fewer than about five games are expected to be decisive.
+/// The method works for the scores of single games with draws as well as for the scores of pairs. In simulations with
+/// 0, 50, 95, and 99% draws and 20 to 2,000 games, the 95% bounds contain the truth in 93 to 97% of all cases, and more
+/// often if fewer than about five games are expected to be decisive.
 ///
 /// ```
 /// use petteia::arena::elo::{Z, mean_and_bounds};

@@ -1,8 +1,9 @@
 //! External programs as agents, over UGI, the Universal Game Interface (kz04px/cutegames, ugi.md).
 //!
-//! A command line, `ugi:COMMAND`, becomes an agent. Each game has its own process while it lasts; after a normal end, a
+//! A command line, `ugi:COMMAND`, becomes an agent. While a game lasts, it has its own process; after a normal end, a
 //! later game reuses the process. A program that crashes, does not answer in time, gives an illegal answer, or writes
-//! too much commits an [`Error::Fault`] and loses the game. Its process is killed, and the next game starts a new one.
+//! too much commits an [`Error::Fault`] and loses the game. The program's process is killed, and the next game starts a
+//! new one.
 
 use std::fs::File;
 use std::path::Path;
@@ -43,7 +44,7 @@ impl Terms {
     /// If the limit or the timeout is not permitted, or `log` cannot be opened.
     pub fn new(go: &str, timeout: f64, log: Option<&Path>) -> Result<Terms> {
         let (limit, movetime) = parse_limit(go)?;
-        // written so that NaN fails
+        // this condition rejects NaN, too
         if !(timeout > 0.0 && timeout <= MAX_SECONDS) {
             return Err(Error::Config(format!(
                 "{timeout}: must be more than 0 and at most {MAX_SECONDS} seconds"

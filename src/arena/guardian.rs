@@ -4,9 +4,9 @@
 //! The guardian starts before the program, so the group exists and is known before the program runs. The group's number
 //! stays in use until the guardian is reaped, so no other group is ever killed. The guardian waits for the end of its
 //! input, a pipe that only this process holds and never writes to. However this process ends, even by SIGKILL, the
-//! system closes the pipe, and the guardian kills its whole group, including itself. It cannot reach a program that
-//! leaves the group by starting its own session or group. (PR_SET_PDEATHSIG would kill only the program and not its
-//! children, and it would do so even when the thread that started the program ends.)
+//! system closes the pipe, and the guardian kills its whole group, including itself. The guardian cannot reach a
+//! program that leaves the group by starting its own session or group. (PR_SET_PDEATHSIG would kill only the program
+//! and not its children, and it would do so even when the thread that started the program ends.)
 
 use std::io;
 use std::os::unix::process::CommandExt;

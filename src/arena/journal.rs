@@ -77,7 +77,7 @@ pub(crate) struct JournalLine {
 /// A game as it is in the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct GameLine {
-    /// The position in which the game began, if it is not the usual one.
+    /// The position in which the game began, if it is not the usual start position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) start: Option<String>,
     /// The actions in the game's notation, including the opening.

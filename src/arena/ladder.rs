@@ -1,8 +1,9 @@
 //! Ladders: rate many agents together from paired games among them.
 //!
 //! Pairs of games are planned in rounds. A round depends only on the results of all earlier rounds, not on threads, so
-//! an interrupted ladder ends the same way. Every pair of games has its own random opening; with an opening book, every
-//! two agents go through the book's openings in order. Pairs are counted and saved in the order of their numbers.
+//! an interrupted ladder ends the same way. Every pair of games has its own random opening; with an opening book, the
+//! pairs of games between the same two agents use the book's openings in order. Pairs are counted and saved in the
+//! order of their numbers.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,7 @@ pub struct Met {
     pub losses: usize,
     /// The number of games that differ in at least one action.
     pub distinct_games: usize,
-    /// The number of distinct games that would carry the same information.
+    /// The number of distinct games that would carry as much information as the played ones.
     pub effective_games: f64,
     /// The number of pairs with each score of the first agent.
     pub pairs: Pentanomial,
@@ -81,7 +82,7 @@ pub struct LadderResult {
 ///
 /// # Errors
 /// If the plan does not fit the agents, an agent fails, or the journal cannot be written.
-#[expect(clippy::missing_panics_doc, reason = "there are as many openings as pairs of games")]
+#[expect(clippy::missing_panics_doc, reason = "`openings` returns an opening for each pair of games")]
 pub fn play_ladder<G: Game>(
     game: &G,
     plan: &Ladder,
@@ -197,8 +198,9 @@ impl<'a, G: Game> LadderPairs<'a, G> {
         }
     }
 
-    /// Returns the numbers and agents of the next pairs; `None` after the last. Pairs in the journal are counted. Their
-    /// agents must be the planned ones, unless the journal has the whole round and its plan would depend on results.
+    /// Returns the numbers and agents of the next pairs; `None` after the last. Pairs in the journal are counted. The
+    /// agents of such a pair must be the planned ones, unless the journal has the whole round and the plan of the round
+    /// would depend on results.
     fn round(&mut self) -> Result<Option<impl Iterator<Item = (usize, [usize; 2])> + use<G>>> {
         let (start, all) = (self.planned, self.plan.games / 2);
         // the chain that connects all agents comes first

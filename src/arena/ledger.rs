@@ -14,7 +14,7 @@ use super::{Faults, FinishedGame, Match, MatchResult, Pair, Standing};
 use crate::error::Result;
 use crate::game::Game;
 
-/// Games that finished before their turn, by the number of their pair, with its agents.
+/// Pairs with games that finished before their turn, by number: the two agents and the finished games.
 #[derive(Default)]
 pub(super) struct EarlyPairs(BTreeMap<usize, ([usize; 2], [Option<FinishedGame>; 2])>);
 
@@ -41,7 +41,7 @@ pub(super) struct Ledger<'a, G: Game> {
     game: &'a G,
     plan: &'a Match,
     journal: Option<Journal>,
-    /// The counted pairs, without their actions (those are in `repeats`).
+    /// The counted pairs, without their actions (the actions are in `repeats`).
     counted: Vec<Pair>,
     scores: Pentanomial,
     repeats: Repeats,

@@ -1,5 +1,5 @@
-//! The agents that come with a game: the shipped one, and one for each of nine levels, each of which wins about two of
-//! three games against the level below.
+//! The agents that come with a game: the shipped agent, and the agents of nine levels, each of which wins about two
+//! thirds of its games against the level below.
 //!
 //! Input: what the program carries for the game: a network (`agents/ID.safetensors`), and a file with one agent per
 //! line, weakest first (`agents/ID.levels`). Output: the agent that `shipped`, `level:5`, or no text at all stands for.
@@ -17,7 +17,7 @@ const ROLLOUTS: usize = 400;
 /// The level of the opponent if the user chooses none.
 pub(crate) const MIDDLE: usize = 5;
 
-/// The levels of a shipped agent that has no calibrated ones.
+/// The levels of a shipped agent that has no calibrated levels.
 const TYPICAL: [&str; LEVELS] = [
     "shipped:1:t3",
     "shipped:1:t1.5",
@@ -30,7 +30,7 @@ const TYPICAL: [&str; LEVELS] = [
     "shipped:256",
 ];
 
-/// The levels of a game whose shipped agent is perfect play, if it has no calibrated ones.
+/// The levels of a game whose shipped agent is perfect play, if the game has no calibrated levels.
 const TYPICAL_IF_PROVED: [&str; LEVELS] = [
     "perfect:t20",
     "perfect:t1.5",
@@ -112,7 +112,7 @@ impl AgentSpec {
     /// perfect play if the game is solved at once.
     ///
     /// # Errors
-    /// If these rules have neither.
+    /// If the program carries no agent for these rules and the game is not solved at once.
     pub fn shipped<G: Game>(rules: &Rules<G>) -> Result<AgentSpec> {
         match shipped_agent(rules) {
             Ok(_) => Ok(AgentSpec::Shipped(DEFAULT_SIMULATIONS, None)),
@@ -137,8 +137,8 @@ impl AgentSpec {
         }
     }
 
-    /// Returns the agent at its best, for hints and reviews. For a level, that is the shipped agent; for an agent with
-    /// a temperature, the same agent without the temperature and with the default number of simulations.
+    /// Returns the agent at its best, for hints and reviews. A level becomes the shipped agent; an agent with a
+    /// temperature loses the temperature and gets the default number of simulations.
     #[must_use]
     pub fn at_its_best<G: Game>(self, rules: &Rules<G>) -> AgentSpec {
         match self {
@@ -152,7 +152,7 @@ impl AgentSpec {
 /// Returns the trained network that the program carries for the game of these rules.
 ///
 /// # Errors
-/// If there is none, or it is for other options of the game.
+/// If the program carries no network for the game, or carries one for other options of the game.
 pub fn shipped_agent<G: Game>(rules: &Rules<G>) -> Result<Checkpoint> {
     let id = &rules.identity.id;
     if is_proved(rules) {

@@ -75,8 +75,8 @@ pub struct MatchResult {
     pub games: usize,
     /// The number of games that differ in at least one action.
     pub distinct_games: usize,
-    /// The number of distinct games that would carry the same information; the bounds and the test use it. `None` in
-    /// older results, which did not count it.
+    /// The number of distinct games that would carry as much information as the played ones; the bounds and the test
+    /// use this number. `None` in older results, which lack the number.
     #[serde(default)]
     pub effective_games: Option<f64>,
     /// Games won by the first agent.
@@ -92,7 +92,8 @@ pub struct MatchResult {
     /// The number of pairs with each score of the first agent.
     #[serde(default)]
     pub pairs: Pentanomial,
-    /// The first agent's Elo minus the second's. It is slightly too extreme if a test ended the match early.
+    /// The first agent's Elo minus the second's. The difference is slightly too extreme if a test ended the match
+    /// early.
     pub elo: f64,
     /// The lower 95% bound; `None` if there are too few games or they are too one-sided to give one.
     pub elo_low: Option<f64>,
@@ -162,7 +163,7 @@ pub struct Standing {
     pub playing: usize,
     /// Actions that agents chose in games finished in this session or in flight; actions of openings do not count.
     pub actions: usize,
-    /// The part of these actions that belongs to games in flight.
+    /// The part of `actions` that belongs to games in flight.
     pub unfinished: usize,
     /// The result of the match's test for the pairs counted so far.
     pub sprt: Option<SprtResult>,
@@ -183,7 +184,7 @@ impl Standing {
 }
 
 struct FinishedGame {
-    /// The text of the position in which the game began, if it is not the usual one.
+    /// The text of the position in which the game began, if it is not the usual start position.
     start: Option<Arc<str>>,
     actions: Vec<Action>,
     /// The score of the first agent: 1, 0.5, or 0.
@@ -308,8 +309,8 @@ fn draw_opening<G: Game>(game: &G, plan: &Match, pair: u64, attempt: u64) -> Vec
     opening
 }
 
-/// Returns the action that one of this program's agents chose, if it is legal. (External programs forfeit the game
-/// otherwise.)
+/// Returns the action that one of this program's agents chose, if it is legal. (An external program forfeits the game
+/// by an illegal action.)
 ///
 /// # Errors
 /// [`Error::Data`] if the action is illegal.

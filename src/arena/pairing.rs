@@ -1,11 +1,11 @@
 //! Chooses which agents of a ladder play next.
 //!
-//! Adaptive pairing: after a round of pairs that connects all agents, each pair of games goes to the two agents for
-//! which the sum of the variances of all differences between agents is expected to fall most (an A-optimal design).
-//! Games between agents that are far apart reveal little, and so do games between agents whose ratings are well known.
-//! How much a pair of games reveals depends on the difference between the agents. That is not well known at first, so
-//! the information is averaged over the possible differences, as in MacKay (Neural Computation 4, 1992, "The evidence
-//! framework applied to classification networks").
+//! Adaptive pairing: after a round of pairs that connects all agents, each pair of games goes to the two agents whose
+//! games are expected to reduce the sum of the variances of all rating differences most (an A-optimal design). Games
+//! between agents that are far apart reveal little, and so do games between agents whose ratings are well known. How
+//! much a pair of games reveals depends on the difference between the agents. The difference is not well known at
+//! first, so the information is averaged over all possible differences, as in MacKay (Neural Computation 4, 1992, "The
+//! evidence framework applied to classification networks").
 //!
 //! The choice must not depend too much on the results so far: if games went only to agents that seem close, a gap that
 //! seems large by chance would never be examined again, and ladders would come out too long, with their ends too far
@@ -56,7 +56,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Starts from these ratings. An agent without games is assumed to be as strong as the one before it.
+    /// Starts from these ratings. An agent without games is assumed to be as strong as the previous agent.
     pub fn new(ratings: &Ratings) -> Planner {
         let (logits, information) = ratings.parts();
         let (mut logits, mut precision) = (logits.to_vec(), information.clone());
@@ -94,7 +94,7 @@ impl Planner {
         information / (1.0 + information * variance)
     }
 
-    /// Returns the covariance of each agent with the difference between the two.
+    /// Returns the covariance of each agent's rating with the difference between the ratings of agents `a` and `b`.
     fn towards(&self, [a, b]: [usize; 2]) -> impl Iterator<Item = f64> {
         // the matrix is symmetric, so its rows are its columns
         let size = self.covariance.size;

@@ -65,7 +65,8 @@ impl From<Fault> for NoAnswer {
 }
 
 impl Process {
-    /// Starts `command`, whose first word is the program. Its standard error is written to `log` or discarded.
+    /// Starts `command`, whose first word is the program. The program's standard error is written to `log` or
+    /// discarded.
     pub(super) fn start(command: &[String], log: Option<&File>) -> io::Result<Process> {
         let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let errors = log.map_or(Ok(Stdio::null()), |log| log.try_clone().map(Stdio::from))?;

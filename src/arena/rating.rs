@@ -4,9 +4,9 @@
 //! much, and a draw is half a win. [`Ratings::fit`] maximizes the likelihood by Newton's method.
 //!
 //! - **Prior**: Jeffreys' prior, which keeps perfect scores finite and removes most of the bias that comes with few
-//!   games (Firth, Biometrika 80, 1993). It amounts to one drawn game for every agent but one, spread over the meetings
-//!   by how much the ratings depend on them. A clean sweep between two agents is rated as in `super::elo`: as if half a
-//!   game were missing from one game more.
+//!   games (Firth, Biometrika 80, 1993). The prior amounts to one drawn game for every agent but one; more of it goes
+//!   to meetings on which the ratings depend more. A clean sweep between two agents is rated as in `super::elo`: n
+//!   games count as n + ½ points in n + 1 games.
 //! - **Bounds** follow from the normal distribution on the logit scale, with the inverse of the Fisher information.
 //!   That information assumes that games are independent and not drawn; the observed scatter of the pairs around the
 //!   fit, over all matches, corrects it (quasi-likelihood: Wedderburn, Biometrika 61, 1974). Draws and pairs with
@@ -50,8 +50,8 @@ const LEAST_INFORMATION: f64 = 1e-6;
 /// The largest share of drawn games, as a multiple of the smaller of the two expected scores. At 2, the most that the
 /// score allows, the stronger agent would win every game that is not drawn.
 const MOST_DRAWN: f64 = 1.9;
-/// The number of additional pairs without a draw that are assumed to be decided by chance alone. They are added because
-/// a few pairs prove nothing about openings.
+/// The number of additional pairs without a draw that are assumed to be decided by chance alone. The additional pairs
+/// are needed because a few pairs prove nothing about openings.
 const ASSUMED_OPEN: f64 = 8.0;
 
 /// The pairs of games that two agents played against each other.
@@ -74,9 +74,9 @@ pub struct Difference {
     pub elo: f64,
     /// The standard error of the difference.
     pub error: f64,
-    /// The lower 95% bound; `None` if the games set no limit.
+    /// The lower 95% bound; `None` if the games give no lower bound on the difference.
     pub low: Option<f64>,
-    /// The upper 95% bound; `None` if the games set no limit.
+    /// The upper 95% bound; `None` if the games give no upper bound on the difference.
     pub high: Option<f64>,
 }
 
@@ -317,8 +317,8 @@ impl ScoreCurve {
         ScoreCurve { decided: (self.decided + errors * self.error).clamp(0.0, MOST_DECIDED), ..self }
     }
 
-    /// Returns the information that a game gives about the difference. It is close to 0 if decided openings leave
-    /// nothing to gain.
+    /// Returns the information that a game gives about the difference. The information is close to 0 if decided
+    /// openings leave nothing to gain.
     fn information(self, logit: f64) -> f64 {
         let information = self.slope(logit) * self.steepness(logit);
         if self.decided == 0.0 { information } else { information.max(LEAST_INFORMATION) }
@@ -432,8 +432,9 @@ fn curvature(
     curvature
 }
 
-/// Returns the number of drawn games that the prior adds between two agents. It equals the share of the information
-/// about their difference that comes from their own games, which is 1 if no other games say anything about it.
+/// Returns the number of drawn games that the prior adds between two agents. This number is the share of the
+/// information about the agents' difference that comes from their own games; without information from other games, the
+/// share is 1.
 fn drawn_by_prior(link: ScoreCurve, logits: &[f64], edge: &RatedPair, covariance: &SquareMatrix) -> f64 {
     let [a, b] = edge.agents;
     edge.games() * link.of([a, b]).information(logits[a] - logits[b]) * covariance.of_difference(a, b)
@@ -492,7 +493,7 @@ fn spread(link: ScoreCurve, logits: &[f64], edges: &[RatedPair], count: usize) -
     }
     // the ratings were fitted to the results, which reduces the scatter of the results by this factor
     let left = ((pairs - (count as f64 - 1.0)) / pairs.max(1.0)).max(0.0);
-    // plus one pair between equal agents of which one won both games
+    // one pair is added in which one of two equal agents won both games
     (seen + 0.25) / (expected * left + 0.125)
 }
 
@@ -540,7 +541,7 @@ impl SquareMatrix {
             for column in 0..=row {
                 let known: f64 = (0..column).map(|k| lower.at(row, k) * lower.at(column, k)).sum();
                 let rest = self.at(row, column) - known;
-                // zero only because of rounding
+                // the diagonal can be zero or negative only because of rounding
                 let value = if row == column {
                     rest.max(f64::MIN_POSITIVE).sqrt()
                 } else {

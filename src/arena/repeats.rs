@@ -1,5 +1,5 @@
 //! The weight of repeated games: from the finished games of a match, computes the number of distinct games that would
-//! carry the same information.
+//! carry as much information.
 //!
 //! Deterministic agents play the same game from the same opening again and again, and a thousand copies of two games
 //! are only two games. Games with the same actions and the same sides form a cluster, whose games count as repetitions
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::game::Action;
 
-/// What identifies a game: the position in which it began (`None` for the usual one) and its actions.
+/// What identifies a game: the position in which it began (`None` for the usual start position) and its actions.
 type Played = (Option<Arc<str>>, Vec<Action>);
 
 /// The games of a match, counted by their actions.
@@ -33,7 +33,7 @@ impl Repeats {
         self.count_from(None, side, actions);
     }
 
-    /// Counts a game that may have begun in its own position; `None` for the usual one.
+    /// Counts a game that began in the position `start`; `None` is the usual start position.
     pub(crate) fn count_from(&mut self, start: Option<Arc<str>>, side: usize, actions: Vec<Action>) {
         let size = &mut self.seen.entry((start, actions)).or_default()[side];
         self.squares += 2 * *size + 1;

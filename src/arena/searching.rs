@@ -81,7 +81,8 @@ impl<G: Game> Searcher<G> {
     /// Returns the agent's action after a search.
     ///
     /// An agent with a temperature draws among its plausible actions, weighted by their visits and priors to the power
-    /// of 1 / temperature. It always plays an action that wins at once, and what its search has proven.
+    /// of 1 / temperature. The agent always plays an action that wins at once, and the best action if its search has
+    /// solved the position.
     ///
     /// # Panics
     /// If the root was not evaluated.
@@ -133,7 +134,8 @@ pub(super) fn win_at_hand<G: Game>(game: &G, state: &G::State) -> Option<Action>
 }
 
 /// Returns the actions that are drawn at least [`LEAST`] times as often as the likeliest, with their weights in
-/// thousandths of a visit or of a prior of 1. Leaving out the others avoids actions that make no sense to the network.
+/// thousandths of a visit or of a prior of 1. Without this limit, the agent would play actions that make no sense to
+/// the network.
 fn plausible<G: Game>(tree: &Tree<G>, temperature: f32) -> Vec<(Action, u32)> {
     let weight = |edge: &Edge| (((edge.visits as f32 + edge.prior) * 1000.0) as u32).max(1);
     let mut weights: Vec<(Action, u32)> =
@@ -269,9 +271,9 @@ impl<G: Game> SearchAgent<G> {
         self.searcher.search.as_ref()
     }
 
-    /// Returns an action for a game against a person, so that games against the same agent vary: one that the last
-    /// search visited at least half as often as `analysis.action`, drawn by visits. It never gives away a proven
-    /// result. An agent with a temperature varies in any case.
+    /// Returns an action for a game against a person, so that games against the same agent vary. The action is drawn by
+    /// visits from those that the last search visited at least half as often as `analysis.action`. A proven result is
+    /// never given away. An agent with a temperature varies in any case.
     pub fn varied(&mut self, analysis: &Analysis) -> Action {
         if self.searcher.draws() {
             return self.searcher.choose();

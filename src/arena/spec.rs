@@ -88,8 +88,8 @@ impl AgentSpec {
         AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
     }
 
-    /// Makes the network compute in the precision that is fastest on this CPU if the user named none. The agent may
-    /// then play differently each time the program starts.
+    /// Makes the network compute in the precision that is fastest on this CPU if the user named no precision. The agent
+    /// may then play differently each time the program starts.
     #[must_use]
     pub fn at_full_speed(self) -> AgentSpec {
         match self {
@@ -264,7 +264,7 @@ fn split_suffix(text: &OsStr) -> Option<(&OsStr, &str)> {
     Some((OsStr::from_bytes(&bytes[..at]), std::str::from_utf8(&bytes[at + 1..]).ok()?))
 }
 
-/// Returns `None`: on other systems, such a name cannot be split, so it has no suffixes.
+/// Returns `None`: on other systems, a name that is not UTF-8 cannot be split, so it has no suffixes.
 #[cfg(not(unix))]
 fn split_suffix(_text: &OsStr) -> Option<(&OsStr, &str)> {
     None

@@ -124,9 +124,9 @@ fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf(-elo / 400.0))
 }
 
-/// Returns the log-likelihood of `counts`, up to a term that depends only on `counts`, under the distribution with this
-/// mean that maximizes it. The probabilities are `frequency / (1 + tilt * (score - mean))`, with the `tilt` that yields
-/// the mean.
+/// Returns the log-likelihood of `counts`, up to a term that depends only on `counts`, under the distribution with mean
+/// `mean` that maximizes the likelihood. The probabilities are `frequency / (1 + tilt * (score - mean))`, with the
+/// `tilt` that yields the mean.
 fn log_likelihood(counts: &[f64; 5], mean: f64) -> f64 {
     let distances: [f64; 5] = std::array::from_fn(|i| i as f64 / 4.0 - mean);
     let excess = |tilt: f64| -> f64 {
@@ -266,8 +266,8 @@ mod tests {
         Verdict::Undecided
     }
 
-    /// Repeated games decide nothing: the error rates stay near those requested. They would not if each repeated game
-    /// counted as a new one.
+    /// Repeated games decide nothing: the error rates stay near those requested. If each repeated game counted as a new
+    /// one, the rates would be much higher.
     #[test]
     fn repeated_games_do_not_mislead_the_test() {
         let sprt = Sprt::new(0.0, 60.0, 0.05, 0.05).unwrap();

@@ -41,13 +41,13 @@ pub struct Character {
     pub lead_changes: f64,
     /// Killer moves: the greatest change of the expected score by a single action of a game, averaged over games.
     pub killer_move: f64,
-    /// Late uncertainty: how open the last quarter of a game is, from 0 if all its positions are decided to 1 if they
-    /// are level.
+    /// Late uncertainty: how open the last quarter of a game is, from 0 if all its positions are decided to 1 if all
+    /// are even.
     pub late_uncertainty: f64,
 }
 
 impl Character {
-    /// Returns the character of these games; zeros and `None` if there are none.
+    /// Returns the character of `games`; zeros and `None` if there are no games.
     pub(super) fn of(games: &[Observed]) -> Character {
         let mean_of_some = |of: &dyn Fn(&Observed) -> Option<f64>| {
             let values: Vec<f64> = games.iter().filter_map(of).collect();

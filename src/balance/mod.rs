@@ -3,9 +3,9 @@
 //! Input: the rules and a list of levels, which are players of growing strength. Output: a [`Balance`]: what can be
 //! proved, who has the advantage, what games between equal players of each level look like, how far each level beats
 //! the level below, and how the strongest level judges every first action. Games are played until the advantage is
-//! known. They begin with openings that cost neither player anything; the seed alone determines which openings are
-//! played. `proof` runs the solver, `openings` prepares the openings, `game` plays, `verdict` determines who has the
-//! advantage, `metrics` describes the character of games, `page` presents the results, `drawn` makes the page's
+//! known. Each game begins with an opening that costs neither player anything; the seed alone determines which openings
+//! are played. `proof` runs the solver, `openings` prepares the openings, `game` plays, `verdict` determines who has
+//! the advantage, `metrics` describes the character of games, `page` presents the results, `drawn` makes the page's
 //! pictures, and `known` compares the results with those of games that designers know.
 
 mod drawn;
@@ -50,8 +50,8 @@ use crate::game::{Game, Outcome};
 pub struct Plan {
     /// The number of games of each level against itself, and against the level below.
     pub games: usize,
-    /// The maximum number of games of a level against itself. Levels that know the game play on until the advantage
-    /// is known; after certain numbers of games, the measurement looks at the results to find out.
+    /// The maximum number of games of a level against itself. Levels that know the game play on until the advantage is
+    /// known; the results are checked after certain numbers of games.
     pub most: usize,
     /// Half the width of the range that counts as fair, as a share of the points.
     pub within: f64,
@@ -100,7 +100,8 @@ pub struct Balance {
     /// The number of levels that score at least two thirds of the points against the level below, even by the lower
     /// bound.
     pub skill_chain: usize,
-    /// The number of levels that may score that much against the level below, by the upper bound.
+    /// The number of levels that may score at least two thirds of the points against the level below, by the upper
+    /// bound.
     pub possible_links: usize,
     /// Every first action, from the best to the worst for the first player.
     pub openings: Vec<Opening>,
@@ -109,9 +110,10 @@ pub struct Balance {
     pub swap: Option<Swap>,
     /// How games of the level [`Balance::shown`] develop.
     pub stages: Stages,
-    /// How often the actions of these games touch each square, and how well the players who touch it score.
+    /// How often the actions of the level [`Balance::shown`] touch each square, and how well the players who touch it
+    /// score.
     pub squares: Squares,
-    /// Sample games of this level.
+    /// Sample games of the level [`Balance::shown`].
     pub samples: Vec<SampleGame>,
 }
 
@@ -124,9 +126,9 @@ pub struct Equals {
     pub is_expert: bool,
     /// The number of games.
     pub games: usize,
-    /// The number of these games that are distinct.
+    /// The number of distinct games.
     pub distinct: usize,
-    /// The first player's mean score and its 95 % bounds, in which repeated games have less weight.
+    /// The first player's mean score and its 95 % bounds. Repeated games have less weight.
     pub first_score: [f64; 3],
     /// The share of draws.
     pub draws: f64,
@@ -134,8 +136,7 @@ pub struct Equals {
     pub endings: BTreeMap<String, f64>,
     /// The number of games of each length.
     pub lengths: BTreeMap<usize, usize>,
-    /// The ply by which the search has proven the result in half of the games; `None` if it proves the result in
-    /// fewer games.
+    /// The ply by which the search has proven the result in half of the games; `None` if fewer results are proven.
     pub proven_from: Option<usize>,
     /// The character of the games, on average.
     pub character: Character,
@@ -159,13 +160,13 @@ pub struct LevelStep {
 pub struct Opening {
     /// The action.
     pub action: String,
-    /// The first player's expected score after it.
+    /// The first player's expected score after the action.
     pub expected: f64,
     /// Whether the expected score is proved; if not, it comes from a search by the level [`Balance::shown`].
     pub is_proven: bool,
     /// The number of games of the strongest level that began with this action.
     pub games: usize,
-    /// The first player's mean score in these games.
+    /// The first player's mean score in the games that began with this action.
     pub score: Option<f64>,
 }
 
@@ -184,11 +185,11 @@ pub struct BalanceProgress {
 const TRIALS: usize = 16;
 /// The number of plies at the start of a trial game whose actions are drawn from the search's visits.
 const TRIAL_PLIES: usize = 8;
-/// A length of openings, as a share of a game of the strongest level. Shorter openings are lengthened until there are
-/// as many of them as the largest number of games ([`Plan::most`]).
+/// Openings shorter than this share of a game of the strongest level are lengthened until there are as many openings as
+/// the largest number of games ([`Plan::most`]).
 const LONG_OPENING: f64 = 0.25;
-/// A length of openings, as a share of a game. Shorter openings are lengthened while there are fewer of them than the
-/// initial number of games ([`Plan::games`]), which happens if few actions cost nothing.
+/// Openings shorter than this share of a game are lengthened while there are fewer openings than the initial number of
+/// games ([`Plan::games`]), which happens if few actions cost nothing.
 const LONGEST_OPENING: f64 = 0.5;
 
 /// Plays the games of `plan` and returns the measurements. `tick` receives the progress and returns whether to
@@ -211,7 +212,7 @@ pub fn measure(
     };
     let opening = |seats: Seats| {
         let Seats { levels: [first, second], number } = seats;
-        // two different levels play both sides of an opening
+        // two different levels play each opening twice, once on each side
         let number = if first == second { number } else { number / 2 };
         book.as_ref().map(|book| &book.lines[number % book.lines.len()])
     };
@@ -300,7 +301,7 @@ fn judged(
         let strongest = games.last().expect("there is an expert").1;
         let count = strongest.len();
         if repeats(strongest).distinct() * 2 < count {
-            // more games would only repeat the same ones
+            // further games would only be repetitions
             verdict.needed = None;
             return Ok(verdict);
         }

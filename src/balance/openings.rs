@@ -1,4 +1,4 @@
-//! Openings that cost nothing: first actions none of which worsens its player's prospects.
+//! Openings that cost nothing: none of their actions worsens the prospects of the player who acts.
 //!
 //! Games between equal players would all be the same if they began alike, so their openings vary. Random first actions
 //! would decide a short game; if only even openings were played, an advantage of the player who begins would not show.
@@ -20,7 +20,7 @@ use crate::game::{Action, Game, Player};
 use crate::random::{Purpose, stream};
 use crate::search::together::{self, Task};
 
-/// The largest expected score that an action may cost its player if it is to count as costing nothing.
+/// The largest loss of expected score at which an action still counts as costing nothing.
 pub(super) const COST: f32 = 0.03;
 /// The minimum number of visits, and the minimum share of the visits, for an action's value to be trusted.
 const LEAST_VISITS: u32 = 2;
@@ -44,13 +44,13 @@ pub struct BookFacts {
     pub plies: usize,
     /// The number of legal actions that were judged for the openings.
     pub judged: usize,
-    /// The number of these actions that cost nothing.
+    /// The number of judged actions that cost nothing.
     pub kept: usize,
 }
 
 impl Book {
-    /// Returns openings that begin with `first`: at least one, which may be `first` itself. All openings are lengthened
-    /// by an action as long as there are fewer of them than `wanted` returns for their present number of actions.
+    /// Returns openings that begin with `first`: at least one, which may be `first` itself. All openings are
+    /// lengthened, one action at a time, until their number reaches the number that `wanted` returns for their length.
     pub(super) fn of(
         table: &BalanceTable,
         first: Line,
@@ -104,7 +104,7 @@ struct CostlessActions {
     score: f32,
 }
 
-/// Judges positions by perfect play or by a search by the strongest level. The game must not be over in any of them.
+/// Judges positions by perfect play or by a search by the strongest level. The game must not be over in any position.
 fn judged(
     table: &BalanceTable,
     front: &[(Line, AnyState)],

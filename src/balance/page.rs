@@ -13,7 +13,7 @@ use super::{Balance, Equals, Opening, STAGES};
 use crate::report::chart::{Chart, Series, counted, number};
 use crate::report::page;
 
-/// The number of openings that are listed; the JSON output has all of them.
+/// The maximum number of openings in the table; the JSON output has all openings.
 const LISTED: usize = 24;
 /// The largest number of bars in a histogram of lengths.
 const BINS: usize = 20;
@@ -64,7 +64,7 @@ fn first_score(level: &Equals) -> [f64; 3] {
     level.first_score
 }
 
-/// Returns the chart of one number of each level, in order of strength.
+/// Returns the chart of one measure across the levels, in order of strength.
 fn by_level(
     variants: &[Measured],
     title: &str,
@@ -345,14 +345,14 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ("Draws", "The share of games that are drawn (Ludii: Drawishness)."),
     (
         "Length",
-        "The mean number of actions in a game, and the numbers of the shortest and the longest game (Browne 2008, \
+        "The mean number of actions in a game, and the lengths of the shortest and the longest game (Browne 2008, \
             duration).",
     ),
     ("Choices", "The mean number of legal actions in a position (Ludii: branching factor)."),
     (
         "Game tree",
-        "The product of the numbers of choices at all plies of a game, averaged over games by its logarithm (Allis \
-            1994, game-tree complexity).",
+        "The product of the numbers of choices at all plies of a game; the table shows its geometric mean over games \
+            (Allis 1994, game-tree complexity).",
     ),
     (
         "Drama",
@@ -388,8 +388,8 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Late uncertainty",
-        "How open the last quarter of a game is: 1 if every position is level, 0 if all are decided (Browne 2008, \
-            uncertainty).",
+        "How open the last quarter of a game is: 1 if every position is even, 0 if every position is decided (Browne \
+            2008, uncertainty).",
     ),
     (
         "Distinct games",

@@ -31,7 +31,7 @@ pub struct Stages {
 /// How squares of the board are used, by row and column of the drawing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Squares {
-    /// How often actions touched each square, relative to the most used one.
+    /// How often actions touched each square, relative to the most used square.
     pub heat: Vec<Vec<f32>>,
     /// The mean score of players who touched the square at least once in a game in which the other player did not;
     /// `None` if there are few such games.
@@ -43,7 +43,7 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
     let view = game.view(&game.initial());
     let (height, width) = (view.rows.len(), view.columns.len());
     let mut heat = vec![vec![0.0f32; width]; height];
-    // for each square, the points and games of players who were the only one to touch it
+    // for each square, the points and games of players who touched it when the other player did not
     let mut alone = vec![vec![(0.0f32, 0usize); width]; height];
     let (mut sums, mut plies) = ([[0.0f64; STAGES]; 2], [0usize; STAGES]);
     let (mut safe_games, mut judged_games) = ([0usize; STAGES], [0usize; STAGES]);

@@ -26,7 +26,7 @@ pub struct Swap {
     pub expected: f64,
     /// The number of games of the strongest level that begin with this action; none of them influenced the choice.
     pub games: usize,
-    /// The first player's mean score in these games and its 95 % bounds.
+    /// The first player's mean score in the games that begin with this action, and its 95 % bounds.
     pub score: [f64; 3],
 }
 

@@ -41,11 +41,11 @@ fn games_by_hand() {
     let smooth = of(game(FIRST, &[0.5, 0.6, 0.8]));
     assert!((smooth.killer_move - 0.2).abs() < 1e-6);
     assert_eq!((smooth.drama, smooth.comebacks, smooth.lead_changes), (Some(0.0), Some(0.0), 0.0));
-    // the expectations of the opening's chooser are not those of the players
+    // expected scores in the opening come from the level that chose it, so they do not count
     let opened = of(Observed { opening: 2, ..game(FIRST, &[0.5, 0.18, 0.7, 0.9]) });
     assert_eq!((opened.comebacks, opened.decided, opened.drama), (Some(0.0), Some(1.0), Some(0.0)));
     assert!((opened.killer_move - 0.2).abs() < 1e-6 && opened.length == 4.0, "{opened:?}");
-    // nobody wins: such a game has no drama and is left out of it
+    // a draw has no drama and does not count in the mean
     let both = Character::of(&[game(Outcome::Draw, &[0.5]), game(FIRST, &[0.5, 0.18, 0.7, 0.9])]);
     assert_eq!(both.decided, Some(0.5));
     let drawn = of(game(Outcome::Draw, &[0.5, 0.2]));
@@ -145,7 +145,7 @@ fn the_solver_is_asked_first() {
     assert_eq!(proof.keep.len(), 9, "no first action of tic-tac-toe loses");
     // perfect players draw each other and never lose
     let best = balance.levels.last().unwrap();
-    // it knows the result from its first action on, which is the action after the opening
+    // the perfect player knows the result from its first action on, which is the action after the opening
     let opening = balance.book.unwrap().plies;
     assert_eq!((best.draws, best.first_score[0], best.proven_from), (1.0, 0.5, Some(opening)));
     // no game has ten actions
@@ -194,7 +194,7 @@ fn openings_cost_nothing() {
         assert_eq!((line.scores.len(), line.branching[1]), (2, 8));
     }
     assert!(book.about.kept < book.about.judged && book.lines.len() >= 4, "{:?}", book.about);
-    // games begin with them, and no opening is longer than half of a game
+    // games begin with the book's openings, and no opening is longer than half of a game
     let balance = measure(&rules, &levels, &plan, &|_| true).unwrap();
     assert!(balance.book.is_some_and(|book| (1..=5).contains(&book.plies)), "{:?}", balance.book);
 }
@@ -257,7 +257,7 @@ fn experts_play_on_until_it_is_known() {
     let plan = Plan { most: 400, ..plan(20) };
     let balance = measure(&rules, &levels, &plan, &|_| true).unwrap();
     let verdict = balance.verdict.as_ref().unwrap();
-    // beginners of tic-tac-toe lose as the second player, which 40 games do not show
+    // beginners lose tic-tac-toe as the second player, but 40 games do not show this
     assert_eq!(verdict.favors, Some(Player::First), "{verdict:?}");
     assert!(verdict.games > 40 && verdict.games <= 800, "{verdict:?}");
     let answer = words::answer(&balance).unwrap();

@@ -20,8 +20,8 @@ use crate::game::Player;
 pub const Z_OF_LOOKS: f64 = 2.576;
 /// The maximum number of looks at the games.
 pub const MOST_LOOKS: u32 = 5;
-/// The 95 % quantile of the normal distribution: a one-sided bound. The strongest level's own score must stay within
-/// it for a game to be fair if the pooled games of all levels are fair.
+/// The 95 % quantile of the normal distribution, for one-sided bounds. The bounds of the strongest level's own score
+/// must also be within the range that counts as fair, even if the pooled games of all levels are fair.
 const Z_OF_FAIR: f64 = 1.645;
 
 /// What games between equals show about the advantage of the player who begins.
@@ -34,24 +34,25 @@ pub struct Verdict {
     pub of_strongest: [f64; 3],
     /// Half the width of the range that counts as fair, as a share of the points.
     pub within: f64,
-    /// Whether both the bounds and those of the strongest level alone are within this range around ½.
+    /// Whether the bounds of the score, and those of the strongest level alone, are within the range around ½ that
+    /// counts as fair.
     pub is_fair: bool,
-    /// The side that has an advantage, large or small; `None` unless both the bounds and those of the strongest level
-    /// alone exclude ½.
+    /// The side that has an advantage, large or small; `None` unless ½ is outside the bounds of the score and outside
+    /// those of the strongest level alone.
     pub favors: Option<Player>,
     /// The numbers, from 0, of the levels whose games count, ascending.
     pub levels: Vec<usize>,
     /// The number of games that count.
     pub games: usize,
-    /// The total number of games that would probably answer the question; `None` if it is already answered, or if more
+    /// The total number of games that would probably give an answer; `None` if there already is an answer, or if more
     /// games would not help.
     pub needed: Option<usize>,
 }
 
 impl Verdict {
-    /// Returns the verdict on the games of these levels, whose order ends with the strongest. The verdict is based on
-    /// the strongest level and on the weaker levels that follow it, up to the first level that does not agree with
-    /// those above it. Every level must have games.
+    /// Returns the verdict on the games of `levels`, the strongest level last. The verdict counts the strongest level
+    /// and, going down, each level that agrees with the levels above it, until one does not. Every level must have
+    /// games.
     pub(super) fn of(levels: &[(usize, &[Observed])], within: f64) -> Verdict {
         let (strongest, weaker) = levels.split_last().expect("there is a level");
         let mut indices = vec![strongest.0];
@@ -87,7 +88,7 @@ impl Verdict {
         }
     }
 
-    /// Returns whether the question is answered.
+    /// Returns whether the games show that the game is fair or that one side has an advantage.
     pub fn is_known(&self) -> bool {
         self.is_fair || self.favors.is_some()
     }
@@ -109,7 +110,7 @@ pub(super) fn repeats<'a>(games: impl IntoIterator<Item = &'a Observed>) -> Repe
     repeats
 }
 
-/// Returns the first player's mean score with its bounds, in which repeated games have less weight.
+/// Returns the first player's mean score with its bounds. Repeated games have less weight.
 pub(super) fn score(games: &[&Observed], z: f64) -> [f64; 3] {
     let scores: Vec<f64> = games.iter().map(|game| game.score(Player::First)).collect();
     mean_and_bounds(&scores, repeats(games.iter().copied()).worth(), z)
@@ -206,10 +207,10 @@ mod tests {
             }
             playing = verdict.levels;
         }
-        unreachable!("the last look ends it")
+        unreachable!("the last look ends the measurement")
     }
 
-    /// No sentence is wrong in more than 5 % of all measurements, whatever the true score is.
+    /// No verdict is wrong in more than 5 % of all measurements, whatever the true score is.
     #[test]
     fn sentences_are_rarely_wrong() {
         let mut random = Random::seed_from_u64(1);
@@ -250,7 +251,7 @@ mod tests {
         }
     }
 
-    /// Beginners do not answer for experts, although a hundred games hardly distinguish them.
+    /// Beginners do not decide the verdict on experts, although a hundred games hardly distinguish the two.
     #[test]
     fn weaker_levels_do_not_answer_for_the_strongest() {
         let mut random = Random::seed_from_u64(5);
@@ -269,13 +270,13 @@ mod tests {
             // 5 % plus three standard deviations for this number of measurements
             assert!(wrong <= 19, "{truths:?}: {wrong} of {times} are wrong");
         }
-        // levels that agree help: fairness shows in fewer games of each
+        // if several levels agree, each of them needs fewer games to show that the game is fair
         let alone = (0..50).filter(|_| measured(&mut random, &[0.5], 0.5).is_fair).count();
         let together = (0..50).filter(|_| measured(&mut random, &[0.5; 4], 0.5).is_fair).count();
         assert!(together > alone + 10, "{together} {alone} of 50");
     }
 
-    /// With no room for fairness, no number of games answers the question for an even score.
+    /// If only a score of exactly ½ counts as fair, no number of games can prove an even game fair.
     #[test]
     fn no_number_of_games_is_needed_where_none_is_enough() {
         let mut random = Random::seed_from_u64(6);
@@ -294,7 +295,7 @@ mod tests {
         let [beginners, middle, experts] = [games(0.9), games(0.65), games(0.65)];
         let verdict = Verdict::of(&[(2, &beginners), (3, &middle), (4, &experts)], 0.03);
         assert_eq!((verdict.levels, verdict.games, verdict.favors), (vec![3, 4], 600, Some(Player::First)));
-        // levels weaker than one that does not agree are no help
+        // levels below a level that disagrees do not count
         let verdict = Verdict::of(&[(1, &middle), (2, &beginners), (3, &experts)], 0.03);
         assert_eq!((verdict.levels, verdict.games), (vec![3], 300));
     }

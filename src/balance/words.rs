@@ -8,7 +8,7 @@ use super::{Balance, Equals, Opening, Plan};
 use crate::game::{Outcome, Player};
 use crate::report::chart::{counted, number};
 
-/// A first action that is worth this much less than the best one is a blunder.
+/// A first action is a blunder if it is worth at least this much less than the best one.
 const BLUNDER: f64 = 0.1;
 
 /// The number of blunders that are named.
@@ -59,12 +59,12 @@ pub(super) fn shown(balance: &Balance) -> String {
     format!("level {}", balance.shown + 1)
 }
 
-/// Returns a share of the points to a tenth of a percent, a precision that takes a large number of games.
+/// Formats a share of the points to a tenth of a percent.
 fn points(share: f64) -> String {
     format!("{:.1} %", share * 100.0 + 0.0)
 }
 
-/// Returns the first few of these words, followed by dots if there are more.
+/// Returns the first few words, followed by dots if there are more words.
 fn listed(words: &[String]) -> String {
     let more = if words.len() > NAMED { " ..." } else { "" };
     format!("{}{more}", words[..words.len().min(NAMED)].join(", "))
@@ -88,8 +88,8 @@ pub fn answer(balance: &Balance) -> Option<String> {
     ))
 }
 
-/// Returns the level just below the levels that count if that level is an expert, whose score then disagrees; `None`
-/// otherwise, or if the result is proved.
+/// Returns the strongest expert level that does not count because its score disagrees; `None` if there is none, or if
+/// the result is proved.
 fn dissenting<'a>(balance: &'a Balance, verdict: &Verdict) -> Option<&'a Equals> {
     let below = balance.levels[..*verdict.levels.first()?].last();
     below.filter(|level| level.is_expert && !is_proved(balance))
@@ -177,7 +177,7 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
         (None, false, needed) => {
             let (yet, more) = match needed {
                 Some(games) => (" yet", format!("; about {} would", rounded_up(games))),
-                None => ("", ", and more of them would not".into()),
+                None => ("", ", and more games would not".into()),
             };
             let alone = match verdict.levels.len() {
                 1 => String::new(),

@@ -2,8 +2,8 @@
 //! generations of the run that it was forked from, or the weights that it began with.
 //!
 //! `lineage.json` in the run's folder holds the lineage, sealed, and every manifest repeats it. A run that was trained
-//! from beginning to end with one config has no lineage. The settings in it may be those of any version, because only
-//! what they determined is compared.
+//! from beginning to end with one config has no lineage. A lineage may hold settings of any version, because only the
+//! parts of a run that they determined are compared.
 
 use std::path::{Path, PathBuf};
 
@@ -52,11 +52,11 @@ pub struct Chapter {
 pub struct Ancestor {
     /// The path where the checkpoint was.
     pub path: String,
-    /// Its generation.
+    /// The checkpoint's generation.
     pub generation: usize,
-    /// Its optimizer steps.
+    /// The number of optimizer steps before the checkpoint.
     pub step: usize,
-    /// SHA-256 of its tensors.
+    /// The SHA-256 of the checkpoint's tensors.
     pub tensors: String,
 }
 
@@ -113,11 +113,7 @@ impl Lineage {
             ))
         };
         let bytes = storage::read_at_most(path, storage::LARGEST_TEXT, "a lineage")?;
-        if storage::check_seal(&bytes) != Some(true) {
-            return Err(error(
-                "it was changed or damaged: its SHA-256 differs from the one that it contains".into(),
-            ));
-        }
+        storage::check_seal(&bytes).map_err(|why| error(why.into()))?;
         let stored: Stored =
             serde_json::from_slice(&bytes).map_err(|e| error(format!("it is not a lineage: {e}")))?;
         if stored.format != FORMAT {
@@ -130,7 +126,7 @@ impl Lineage {
         Lineage::new(stored.chapters, path)
     }
 
-    /// Makes a past of these chapters, which were read from `place`.
+    /// Makes a lineage from chapters, which were read from `place`.
     ///
     /// # Errors
     /// If the settings in the chapters are not TOML, or do not name a game.
@@ -167,7 +163,7 @@ impl Lineage {
         self.chapters.iter().zip(differences).collect()
     }
 
-    /// Returns this past, followed by `chapter`; a change that is already the newest is not repeated.
+    /// Returns this lineage, followed by `chapter`; a change that is already the newest is not repeated.
     ///
     /// # Errors
     /// As for [`Lineage::new`].
@@ -179,13 +175,13 @@ impl Lineage {
         Lineage::new(chapters, Path::new(LINEAGE))
     }
 
-    /// Returns the past as it was when the run had `generation` generations.
+    /// Returns the lineage as it was when the run had `generation` generations.
     pub fn until(&self, generation: usize) -> Lineage {
         let count = self.chapters.iter().take_while(|chapter| chapter.generation < generation).count();
         Lineage { chapters: self.chapters[..count].to_vec(), settings: self.settings[..count].to_vec() }
     }
 
-    /// Returns whether the run began with the weights of another run, which are its generation 0.
+    /// Returns whether the weights of this run's generation 0 came from another run.
     pub(crate) fn is_started(&self) -> bool {
         self.chapters.iter().any(|chapter| chapter.change == Change::Started)
     }
@@ -213,8 +209,8 @@ impl Lineage {
         self.chapters.iter().zip(&self.settings).find(made).map_or(now, |(_, settings)| settings)
     }
 
-    /// Returns the origins that shards of a `generation` in progress may have. There may be several, because extending
-    /// a run does not change its games.
+    /// Returns the origins that shards of a `generation` in progress may have. There may be several origins, because
+    /// extending a run does not change its games.
     pub fn origins(&self, generation: usize, now: &Config) -> Vec<Origin> {
         let is_before = |(chapter, _): &(&Chapter, &Config)| {
             chapter.change == Change::Extended && chapter.generation + 1 == generation

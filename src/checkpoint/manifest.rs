@@ -53,7 +53,7 @@ pub struct Manifest {
 pub struct TrainingData {
     /// The shards of this generation and of the window, oldest first.
     pub shards: Vec<ShardInfo>,
-    /// The number of these shards, counted from the end, that are in the window.
+    /// The number of shards, counted from the end of `shards`, that are in the window.
     pub window_shards: usize,
     /// Number of positions in the window.
     pub window_positions: usize,
@@ -100,14 +100,14 @@ impl Manifest {
 
     /// Parses the bytes of a file in a checkpoint's folder, whose seal must be correct.
     pub(super) fn parse_sealed(bytes: &[u8], place: &Path) -> Result<Manifest> {
-        let seal = storage::check_seal(bytes);
-        if seal == Some(false) {
-            let what = "it was changed or damaged: its SHA-256 differs from the one that it contains";
-            return Err(damaged(place, what));
+        if storage::has_seal(bytes) {
+            storage::check_seal(bytes).map_err(|why| damaged(place, why))?;
+            return Manifest::parse(bytes, place);
         }
         let manifest = Manifest::parse(bytes, place)?;
-        if seal.is_none() && manifest.data.is_some() {
-            return Err(damaged(place, "it was changed or damaged: it no longer contains its SHA-256"));
+        // headers of exports and checkpoints of version 0.1 have no seal, and no data either
+        if manifest.data.is_some() {
+            storage::check_seal(bytes).map_err(|why| damaged(place, why))?;
         }
         Ok(manifest)
     }
@@ -130,7 +130,8 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Returns the differences between `self`, the manifest of a folder, and `header`, the one in its weights.
+    /// Returns the differences between `self`, the manifest of a folder, and `header`, the manifest in its weights
+    /// file.
     pub(super) fn differences(&self, header: &Manifest) -> Vec<String> {
         let rows = [
             ("generation", self.generation.to_string(), header.generation.to_string()),

@@ -1,11 +1,11 @@
 //! Checkpoints: folders with weights, optimizer state, and a manifest that describes them.
 //!
 //! `checkpoints/generation-0003/{manifest.json, weights.safetensors, optimizer.bin}` is written completely or not at
-//! all. With `train.average`, the weights are the average, and `training.safetensors` has the weights in training.
-//! The manifest names game, options, encoding, shape, config, step, and seed; it lists the records that were trained
-//! on; and it has its own SHA-256 and those of the other files, which are checked whenever they are read. The header of
-//! the weights contains the same information except for the records. An exported safetensors file has that header, so
-//! it can be used wherever a checkpoint can. So can a bot, because such a file is attached to it.
+//! all. With `train.average`, the weights are the average, and `training.safetensors` has the weights in training. The
+//! manifest names game, options, encoding, shape, config, step, and seed; it lists the records that were trained on;
+//! and it has its own SHA-256 and those of the other files, which are checked whenever they are read. The header of the
+//! weights contains the same information except for the records. An exported safetensors file has that header, so it
+//! can be used wherever a checkpoint can. A bot can be used the same way, because an exported file is attached to it.
 
 pub mod lineage;
 mod manifest;
@@ -39,14 +39,14 @@ use crate::train::Trainer;
 /// something that the previously known keys do not describe: 2 is for networks with `net.value_pooling`,
 /// `net.block_pooling`, or auxiliary heads.
 pub const FORMAT: u32 = 2;
-/// The format version for all other networks.
+/// The format version for networks that do not need [`FORMAT`].
 const PLAIN_FORMAT: u32 = 1;
 /// A run's folder for its checkpoints.
 pub(crate) const FOLDER: &str = "checkpoints";
 /// The description of a checkpoint, in its folder.
 pub(crate) const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
-/// The weights that training continues with, if they differ from those that play.
+/// The weights that training continues with, if they differ from the weights that play.
 const IN_TRAINING: &str = "training.safetensors";
 /// The optimizer's state, in a checkpoint's folder.
 pub const OPTIMIZER: &str = "optimizer.bin";
@@ -339,8 +339,8 @@ impl Checkpoint {
     }
 
     /// Returns a trainer that resumes from this checkpoint. If the settings want no average, the trainer continues with
-    /// the network that plays. If they want an average that the checkpoint lacks, the average begins as a copy of that
-    /// network.
+    /// the network that plays. If the settings want an average that the checkpoint lacks, the average begins as a copy
+    /// of the network that plays.
     ///
     /// # Errors
     /// If the weights or the optimizer's state are damaged, or if this is an export, which has no optimizer state.

@@ -29,10 +29,11 @@ use crate::truth::set::{self, Set};
 #[derive(Args)]
 #[command(after_help = format!("\
 FILE is a set of solved positions. Petteia's sets are in the folder sets, and `petteia solve --out` makes more. A set \
-can also be a text file. Each of its lines is a JSON object, such as {{\"position\": \"4455\", \"value\": 1}}, or a \
-position and a score, such as `4455 18`; a positive score means that the player to move wins. A position whose actions \
-have no known values counts only in the columns sign and Brier. An error is an action that does not keep the value of \
-the position: it turns a win into a draw or a loss, or a draw into a loss. The columns, in percent with 95 % bounds:
+can also be a text file in which each line is a JSON object, such as {{\"position\": \"4455\", \"value\": 1}}, or a \
+position and a score, such as `4455 18`; a positive score means that the player to move wins. A position whose \
+actions have no known values counts only in the columns sign and Brier. An error is an action that does not keep the \
+value of the position: it turns a win into a draw or a loss, or a draw into a loss. The columns, in percent with 95 % \
+bounds:
   errors  errors as a share of all positions, including positions in which no
           action is an error (as in AlphaZero.jl)
   slow    actions that are not the fastest win or the slowest loss; only if the
@@ -42,7 +43,7 @@ the position: it turns a win into a draw or a loss, or a draw into a loss. The c
   Brier   mean squared error of the expected score; always predicting 0 gives
           0.25 in won and lost positions
 A network is measured once without a search (it plays the action with the highest prior) and once for each number in \
---simulations. If the agent names SIMS, it is measured only with SIMS simulations.
+--simulations. An agent that is given with SIMS is measured only with that number of simulations.
 
 {AGENTS}
 
@@ -61,7 +62,7 @@ pub(super) struct AccuracyCommand {
     /// The set of solved positions; also accepts a game option, e.g. game.start=blocks
     #[arg(long, value_name = "FILE|KEY=VALUE", required = true)]
     set: Vec<String>,
-    /// Simulations for networks without SIMS; 0 means no search
+    /// Simulations per action for networks given without SIMS; 0 means no search
     #[arg(long, value_name = "N,N...", value_delimiter = ',', default_value = "0,100,400,1600")]
     simulations: Vec<usize>,
     /// Random seed of the agents
@@ -174,7 +175,7 @@ impl AccuracyCommand {
     }
 }
 
-/// Whether a trained agent was given without SIMS: at most a precision follows its path.
+/// Whether `text` names the trained agent at `path` without SIMS; a precision may follow the path.
 fn has_no_simulations(text: &OsStr, path: &OsStr) -> bool {
     let suffix = text.as_encoded_bytes().strip_prefix(path.as_encoded_bytes());
     let is_precision = |rest: &[u8]| {

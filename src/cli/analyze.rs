@@ -26,10 +26,10 @@ const START: &str = "startpos";
 #[derive(Args)]
 #[command(after_help = format!("\
 Reads one position per line from standard input (startpos is the initial position) and prints one JSON object for \
-each. Its fields include position, outcome, action, value (the expected result for the player to move, -1 to 1), \
-principal_variation, and, by action, visits, values (null if the search did not visit the action), and priors (the \
-network's probabilities). Blank lines are skipped; a line that is not a position stops the command with an error that \
-names the line.
+each. The fields of an object include position, outcome, action, value (the expected result for the player to move, \
+-1 to 1), principal_variation, and, by action, visits, values (null if the search did not visit the action), and \
+priors (the network's probabilities). Blank lines are skipped; a line that is not a position stops the command with \
+an error that names the line.
 
 --planes adds the input for an exported network: planes, nested \
 [planes][height][width], as seen by the player to move; legal_actions, the policy indices \

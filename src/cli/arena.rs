@@ -39,12 +39,12 @@ opponent is `shipped`, or rollout:400 in a game without a shipped agent.
 Each opening is played twice, with sides swapped; Elo and its bounds are computed from the scores of the pairs. After \
 a clean sweep, only the lower bound is known and printed (after a clean defeat, only the upper bound); bounds are also \
 omitted if there are too few games to compute them. Deterministic agents repeat games. \"counted as 19\" means that \
-the games carry as much information as 19 different ones; the bounds and the test use this number. Random openings can \
-decide short games; use --opening-plies 0 for very short games.
+the games carry as much information as 19 different games; the bounds and the test use this number. Random openings \
+can decide short games; use --opening-plies 0 for very short games.
 
 --sprt 0,10 ends the match as soon as it is clear whether the difference is 0 (H0) \
 or 10 Elo (H1), by a generalized sequential probability ratio test on the pairs. \
-After such an early end, the Elo estimate is slightly too extreme.
+If the test ends a match early, the Elo estimate is slightly too extreme.
 
 Ctrl-C, SIGTERM, and SIGHUP end the match: with --save, the finished pairs are kept \
 (exit code 0); without it, the command fails (exit code 1). External programs are \
@@ -62,10 +62,10 @@ pub(super) struct Arena {
     /// The agent whose results are reported, see below
     #[arg(value_name = "AGENT")]
     first: Option<OsString>,
-    /// The opponent of that agent
+    /// The opponent of the first agent
     #[arg(value_name = "AGENT")]
     second: Option<OsString>,
-    /// Number of games, even; with --sprt the maximum
+    /// Number of games, which must be even; with --sprt, the maximum
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
     #[command(flatten)]
@@ -202,8 +202,8 @@ impl Arena {
 }
 
 impl Arena {
-    /// Returns the two agents. A run given in place of the game is the first agent. If no opponent is named, the usual
-    /// one plays.
+    /// Returns the two agents. A run given in place of the game is the first agent. If no opponent is named, the
+    /// default opponent plays.
     fn agents(&self, subject: &Subject) -> Result<[OsString; 2]> {
         let named = [&subject.agent, &self.first, &self.second].into_iter().flatten().cloned();
         match &named.collect::<Vec<_>>()[..] {

@@ -1,4 +1,4 @@
-//! `petteia audit`: checks that a run has everything that it was trained on, each game once.
+//! `petteia audit`: checks that a run has everything that it was trained on, and no game twice.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::run::audit::{Depth, audit};
 use crate::run::settings_of;
 use crate::run::work::tally::Tally;
 
-/// Check that a run has everything it was trained on, each game once.
+/// Check that a run has everything it was trained on, and no game twice.
 #[derive(Args)]
 #[command(after_help = "\
 Every shard is read, and every game is replayed by the rules. If workers played, the shards that they committed are \

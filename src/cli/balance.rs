@@ -35,14 +35,14 @@ use crate::run;
 
 /// The end of the page's default file name, which begins with the id of the game.
 const PAGE: &str = "balance.html";
-/// Simulations of the levels below a trained agent, which use random playouts.
+/// The simulations of the two weakest levels if there is a trained agent; these levels use random playouts.
 const BEGINNERS: [usize; 2] = [20, 100];
-/// Simulations of the levels if there is no trained agent.
+/// The simulations of each level if there is no trained agent.
 const UNTRAINED: [usize; 4] = [20, 80, 320, 1280];
-/// The default and the maximum number of generations of a run that are levels.
+/// The default and the maximum number of generations of a run that are used as levels.
 const GENERATIONS: usize = 4;
 const MOST_GENERATIONS: usize = 1000;
-/// The strongest level searches this many times as long.
+/// The strongest level has this many times as many simulations as the level below it.
 const LONGER: usize = 4;
 /// The maximum number of games of a level.
 const MOST_GAMES: usize = 100_000;
@@ -52,10 +52,10 @@ const MOST_GAMES: usize = 100_000;
 #[command(after_help = format!("\
 Players of increasing strength (levels) play against themselves and against the level below. For the run of a trained \
 agent, the levels are tree search with 20 and 100 random playouts, generations of the run, and the last generation \
-with a longer search. For another trained agent, increasing numbers of simulations replace the generations. Without a \
-trained agent, all levels are tree search with random playouts. The page answers these questions: Who has the \
-advantage, among beginners and among experts? Does skill count? Would a swap rule make the game fair? The page also \
-defines every metric and names its source.
+with a longer search. For a trained agent that is not a run, levels with increasing numbers of simulations replace \
+the generations. Without a trained agent, all levels are tree search with random playouts. The page answers these \
+questions: Who has the advantage, among beginners and among experts? Does skill count? Would a swap rule make the \
+game fair? The page also defines every metric and names its source.
 
 First, a solver tries to prove the value of the game, which works for small games. Then experts play until it is known \
 whether the game is fair to within --within points or favors one side, but at most --most-games games. Games begin \
@@ -95,15 +95,15 @@ pub(super) struct BalanceCommand {
     /// How far the first player's score may be from 50 of 100 points for the game to count as fair
     #[arg(long, value_name = "POINTS", default_value_t = 3.0)]
     within: f64,
-    /// Simulations per action of trained agents, in ascending order. The last generation is a level with each of these
-    /// numbers; if only one number is given, it is also a level with four times as many simulations
+    /// Simulations per action of trained agents, in ascending order. Each number makes a level of the last generation;
+    /// a single number also makes a level with four times as many simulations
     #[arg(long, value_name = "N,...", default_value = "50", value_delimiter = ',')]
     simulations: Vec<usize>,
     /// Number of generations of a run to use as levels, spread evenly from the first to the last
     #[arg(long, value_name = "N", default_value_t = GENERATIONS)]
     generations: usize,
-    /// Train an agent for this long for each variant that has none, in runs/balance/VARIANT; after an interruption, the
-    /// same command resumes where it stopped
+    /// Train an agent for this many minutes for each variant without one, in runs/balance/VARIANT; after an
+    /// interruption, the same command resumes the training
     #[cfg(feature = "train")]
     #[arg(long, value_name = "MINUTES", conflicts_with = "levels")]
     train_minutes: Option<f64>,
@@ -187,7 +187,7 @@ impl BalanceCommand {
             let names: Vec<&str> = variants.iter().map(|variant| &*variant.name).collect();
             refuse_other_pages(&out, &unmeasured(&about.title, &names))?;
         }
-        // if something cannot be measured, this reports it now, not after an hour of games
+        // if something cannot be measured, the command fails now, not after an hour of games
         for variant in &variants {
             self.loaded(&games.open(&variant.id, &variant.options)?, variant)?;
         }
@@ -251,7 +251,7 @@ impl BalanceCommand {
             }
         }
         if without.is_empty() {
-            super::note("every variant has an agent, so none is trained");
+            super::note("every variant already has an agent, so no agent is trained");
             return Ok(());
         }
         let folder = |name: &str| {
@@ -340,8 +340,8 @@ impl BalanceCommand {
         levels.into_iter().map(load).collect()
     }
 
-    /// Returns the agent from which the levels are made: the variant's, or the shipped one, unless that is perfect
-    /// play.
+    /// Returns the agent from which the levels are made: the variant's own agent or the shipped agent, but never a
+    /// shipped agent that is perfect play.
     fn agent(rules: &Opened, variant: &MeasuredVariant) -> Option<PathBuf> {
         let named =
             variant.agent.clone().filter(|agent| !(is_shipped(agent.as_os_str()) && is_proved(rules)));
@@ -394,8 +394,8 @@ fn fewer(simulations: usize) -> Vec<usize> {
     numbers
 }
 
-/// Returns about `many` of the numbers from 0 to `all` - 1, evenly spread and including the first and the last. If it
-/// returns only one number, that is the last.
+/// Returns about `many` of the numbers from 0 to `all` - 1, evenly spread and including the first and the last. A
+/// single number is the last one.
 fn spread(all: usize, many: usize) -> Vec<usize> {
     let steps = many.min(all).saturating_sub(1);
     match steps {

@@ -1,5 +1,6 @@
-//! An exported bot: the program with a network attached. Without arguments, it speaks UGI or the protocol chosen at its
-//! export. It also has the program's commands `play`, `analyze`, and `arena`, with this bot as the default agent.
+//! An exported bot: the program with a network attached. Without arguments, a bot speaks UGI or the protocol chosen
+//! when it was exported. A bot also has the program's commands `play`, `analyze`, and `arena`, with itself as the
+//! default agent.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -85,8 +86,7 @@ fn is_default(matches: &ArgMatches, argument: &str) -> bool {
     matches.value_source(argument) == Some(ValueSource::DefaultValue)
 }
 
-/// Returns the command line, in which the program's own commands use this bot's game and options, with this bot as
-/// their default agent.
+/// Returns the bot's command line, whose commands use the bot's game and options, with the bot as the default agent.
 fn command(me: &Path, manifest: &Manifest, defaults: &Defaults) -> Result<Command> {
     let language = Manner::of(&EngineArgs::default(), defaults)?.language.title();
     let agent = OsStr::from(&*me.as_os_str().to_os_string().leak());
@@ -140,7 +140,7 @@ fn command(me: &Path, manifest: &Manifest, defaults: &Defaults) -> Result<Comman
         }))
 }
 
-/// Leaks a text, because clap needs static defaults; a bot does so only once.
+/// Leaks a text, because clap needs static defaults; the few texts of a bot are leaked only once.
 fn os_str(text: String) -> OsStr {
     OsStr::from(&*text.leak())
 }

@@ -2,7 +2,8 @@
 //! threads that will do it.
 //!
 //! Input: the game and the settings. Output: [`Costs`] and sizes. The games played here, and the network trained for a
-//! few steps, are discarded. They have their own random streams and weights, so the run does not depend on them.
+//! few steps, are discarded. The run does not depend on the discarded games and network, which have their own random
+//! streams and weights.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,8 +31,8 @@ use crate::selfplay::{Generation, Monitor, Progress};
 use crate::storage::packed::pack;
 use crate::train::Trainer;
 
-/// The time after which a measurement ends if [`SOME`] games are over, and the time after which it ends in any case. In
-/// both cases, it goes on until the required number of games is over.
+/// A measurement ends after `SHORTEST` if [`SOME`] games are over, and otherwise after `LONGEST`, but never before the
+/// required number of games is over.
 const SHORTEST: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(400);
 /// The number of games that is enough to estimate their length, and the maximum number of games whose records are used.
@@ -50,7 +51,7 @@ pub(super) fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Res
         Sampled::play(rules, &bootstrap_config(config, kind), &source, (FEW, simulations), 0)
     };
     let Config { selfplay, arena, .. } = config;
-    // the length of random games is needed, so at least one must end; they are quick
+    // at least one random game must end, because its length is needed; random games are quick
     let random =
         Sampled::play(rules, &bootstrap_config(config, Bootstrap::Uniform), &Source::Uniform, (1, 1), 1);
     let first = (bootstrap && selfplay.bootstrap_games > 0)
@@ -58,7 +59,7 @@ pub(super) fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Res
     let network = Network::new(&config.net, rules.identity.shape, config.seed);
     let net = SharedNet::on(&network, &config.net, &Processor::of(config.net.device)?.0)?;
     let mut alike = config.clone();
-    // only full searches, with the planned number of simulations
+    // use only full searches, with the planned number of simulations
     (alike.selfplay.fast_simulations, alike.selfplay.surprise_weight) = (0, 0.0);
     let by_network =
         Sampled::play(rules, &alike, &Source::Net(net), (TOGETHER, config.search.simulations), 0).cost();
@@ -101,7 +102,7 @@ struct Sampled {
 
 impl Sampled {
     /// Plays on all threads for a moment, with at most `together` games at once on each thread and at most
-    /// `simulations` simulations per action. Plays longer if fewer than `required_games` games are over.
+    /// `simulations` simulations per action. Plays on until at least `required_games` games are over.
     fn play(
         rules: &Opened,
         config: &Config,
@@ -129,7 +130,7 @@ impl Sampled {
                 }
             }
         };
-        // with an evaluator that wants batches, all threads play one shard
+        // with an evaluator that wants large batches, all threads play one shard together
         if matches!(source, Source::Net(_)) && config.net.in_bulk() {
             work();
         } else {
@@ -141,8 +142,8 @@ impl Sampled {
         Sampled { progress, simulations, seconds, records }
     }
 
-    /// Returns the seconds per planned simulation. A solved position needs no simulations, but all of its planned ones
-    /// are counted.
+    /// Returns the seconds per planned simulation. A solved position needs no simulations, but its planned simulations
+    /// are counted, too.
     fn cost(&self) -> f64 {
         let planned = self.progress.positions * self.simulations;
         self.seconds / planned.max(self.progress.simulations).max(1) as f64
@@ -180,10 +181,10 @@ fn step(
     let mut trainer = Trainer::on(train, network, device);
     let mut random = stream(config.seed, Purpose::Sampling, &[]);
     let mut step = || {
-        // only its time matters here; the run itself reports a refused step
+        // only the time of the step matters here; the run itself reports a refused step
         let _ = trainer.train(&window.draw(train.batch, 0.0, &mut random), train.learning_rate);
     };
-    // the first step allocates memory for the others
+    // the first step allocates memory for the later steps
     step();
     let (clock, mut steps) = (Instant::now(), 0);
     while steps == 0 || clock.elapsed() < 2 * SHORTEST {

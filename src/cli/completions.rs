@@ -41,7 +41,7 @@ impl Completions {
 
 /// Adds to the command line the words that complete its arguments: games, configs, and agents.
 fn with_words(command: Command, games: Catalog) -> Command {
-    // clap needs static words; the program ends after this
+    // the words are leaked, because clap needs static words and the program ends soon
     let fixed =
         |words: Vec<String>| -> Vec<&'static str> { words.into_iter().map(|word| &*word.leak()).collect() };
     let (ids, configs) = (fixed(games.names()), fixed(names(games)));

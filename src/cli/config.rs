@@ -60,13 +60,14 @@ pub(super) fn id_alone(id: &str) -> String {
     format!("config_format = {CONFIG_FORMAT}\n\n[game]\nid = \"{id}\"\n")
 }
 
-/// Returns the names that `petteia config` and `petteia train` accept: shipped configs, and games without one.
+/// Returns the names that `petteia config` and `petteia train` accept: shipped configs, and games without a shipped
+/// config.
 pub(super) fn names(games: Catalog) -> Vec<String> {
     let configs = games.config_names().into_iter().map(String::from);
     configs.chain(games.names().into_iter().filter(|id| games.config(id).is_none())).collect()
 }
 
-/// Prints the list of these names.
+/// Prints the list of the names of configs.
 fn list(games: Catalog) -> Result<()> {
     let mut rows: Vec<[String; 2]> = Vec::new();
     for name in names(games) {
@@ -88,8 +89,8 @@ fn list(games: Catalog) -> Result<()> {
     ))
 }
 
-/// Returns the config with this name: a shipped one, or one for the id of a game, with comments about the settings that
-/// follow from the game.
+/// Returns the config with this name: a shipped config or, for the id of a game without one, a config with comments
+/// about the settings that follow from the game.
 ///
 /// # Errors
 /// If there is neither a config nor a game with this name.
@@ -99,7 +100,7 @@ fn config_text(name: &str, games: Catalog) -> Result<String> {
     }
     let known = names(games);
     if !known.iter().any(|known| known == name) {
-        // `configs/phage.toml` is the shipped `phage`
+        // `configs/phage.toml` means the shipped config `phage`
         let stem = Path::new(name).file_stem().and_then(OsStr::to_str).unwrap_or(name);
         let hint = did_you_mean(stem, known.iter().map(String::as_str));
         return Err(Error::Config(format!(
@@ -141,7 +142,7 @@ fn print_keys(word: &str) -> Result<()> {
     }
     usual.iter().try_for_each(|setting| print(entry(setting, !word.is_empty())))?;
     if !experimental.is_empty() {
-        print("\nExperimental: settings that gained nothing when measured, or were not measured.")?;
+        print("\nExperimental: settings that showed no benefit when measured, or were not measured.")?;
     }
     experimental.iter().try_for_each(|setting| print(entry(setting, !word.is_empty())))
 }

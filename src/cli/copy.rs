@@ -14,9 +14,9 @@ use crate::run;
 /// Copy a run to another folder, or into or out of an object store.
 #[derive(Args)]
 #[command(after_help = "\
-The copy has the same bytes as the original. It appears only when it is complete, and only if the run still has \
-everything that its newest generation was trained on. `petteia train --run TO` continues the copy as it would have \
-continued the original. The original is kept; remove it yourself.
+The copy has the same bytes as the original. The copy appears only when it is complete, and only if the run still has \
+everything that its newest generation was trained on. `petteia train --run TO` continues the copy exactly as it would \
+have continued the original. The original is kept; remove it yourself.
 
 Examples:
   petteia copy runs/phage runs/phage-before

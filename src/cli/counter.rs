@@ -1,5 +1,4 @@
-//! Shows on standard error how far a command has counted: as a bar on a terminal, otherwise as a line from time to
-//! time.
+//! Shows the progress of a command on standard error: as a bar on a terminal, otherwise as a line from time to time.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -15,12 +14,12 @@ use crate::arena::Standing;
 use crate::game::Game;
 use crate::random::{Purpose, choose, stream};
 
-/// The time between lines without a terminal.
+/// The time between progress lines if there is no terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
-/// The time between lines about games; short matches print none.
+/// The time between progress lines about games; a match that takes less time prints none.
 const GAMES_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Shows how much of a known amount is done.
+/// Shows how much of a known amount of work is done.
 pub(super) struct Counter {
     bar: Option<ProgressBar>,
     all: u64,
@@ -158,7 +157,7 @@ mod tests {
             let half = worth(&standing(40, 10, 1350, 150), plies);
             assert!((44.4..45.6).contains(&half), "{half}");
         }
-        // these games have already lasted longer than the finished ones, so they must end soon
+        // the games in progress have already lasted longer than the finished games, so they must end soon
         let nearly = worth(&standing(2, 10, 310, 290), 20.0);
         assert!((10.0..12.0).contains(&nearly), "{nearly}");
         assert!((9..43).contains(&random_game(&AnyGame::of(ConnectFour), 3)));

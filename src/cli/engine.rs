@@ -58,8 +58,8 @@ pub(super) struct EngineCommand {
     device: Device,
 }
 
-/// How an engine talks and thinks: flags of `engine`, of bots, and of `export`, where they set what a bot does without
-/// arguments.
+/// The protocol and the limits of an engine: flags of `engine`, of bots, and of `export`, where they set what a bot
+/// does without arguments.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct EngineArgs {
     /// Protocol [default: ugi]
@@ -103,7 +103,7 @@ pub(super) enum Language {
 }
 
 impl Language {
-    /// Returns the name for people.
+    /// Returns the protocol's name for people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Language::Ugi => "UGI",
@@ -139,7 +139,7 @@ impl EngineArgs {
     }
 }
 
-/// How an engine talks and thinks, after flags and defaults are combined.
+/// The protocol and the limits of an engine, after flags and defaults are combined.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
     pub language: Language,
@@ -158,7 +158,7 @@ impl Manner {
     pub(super) fn of(args: &EngineArgs, defaults: &Defaults) -> Result<Manner> {
         let default = defaults.protocol.as_deref().map(|name| {
             Language::from_str(name, false).map_err(|_| {
-                Error::Mismatch(format!("this bot does not know the protocol `{name}`, its default"))
+                Error::Mismatch(format!("this program does not know the bot's default protocol, `{name}`"))
             })
         });
         let default = default.transpose()?;
@@ -212,8 +212,8 @@ impl EngineCommand {
     }
 }
 
-/// Speaks the protocol for the contestant until the other side ends the conversation, which begins while the contestant
-/// is still being loaded.
+/// Speaks the protocol for the contestant until the other side ends the conversation. The conversation begins while the
+/// contestant is still being loaded.
 pub(super) fn speak(
     rules: Opened,
     contestant: impl FnOnce(&Opened) -> Result<Contestant<AnyGame>> + Send,

@@ -68,7 +68,7 @@ impl ValueEnum for ExportKind {
         let (name, help) = match *self {
             BOT => ("bot", "A standalone program that plays; it speaks UGI, GTP, and the CodeCup protocol"),
             ExportKind::Network(Format::Onnx) => {
-                ("onnx", "The network for other programs (such as ONNX Runtime), with the same metadata")
+                ("onnx", "The network with its metadata, for other programs such as ONNX Runtime")
             }
             ExportKind::Network(_) => (
                 "safetensors",
@@ -129,7 +129,8 @@ impl Export {
         self.print_use(&out)
     }
 
-    /// Returns the checkpoint to write: the one at the path, or the shipped agent of the game with this id.
+    /// Returns the checkpoint to write: the checkpoint at the given path, or the shipped agent of the game with the
+    /// given id.
     fn checkpoint(&self, games: Catalog) -> Result<Checkpoint> {
         let id = self.source.to_str().filter(|word| games.ids().iter().any(|id| id == word));
         match id {
@@ -170,7 +171,8 @@ impl Export {
         }
     }
 
-    /// Returns a better error if the user wrote the run as an agent with a suffix, or the word for the shipped agent.
+    /// Returns a better error if the user gave an agent with a suffix, or the word `shipped`, instead of a run or a
+    /// game.
     fn explained(&self, error: Error, games: Catalog) -> Error {
         match AgentSpec::parse(&self.source) {
             Ok(AgentSpec::Shipped(..)) => Error::Config(format!(
@@ -247,7 +249,7 @@ pub(super) fn playable(source: &Path, games: Catalog) -> Result<Playable> {
     let run = source.file_name().filter(|_| is_run(source));
     let run = run.map_or_else(String::new, |run| format!(" of {}", run.display()));
     let name = format!("agent{run}, generation {}", checkpoint.manifest.generation);
-    // the levels of the shipped agent were measured with that agent
+    // the levels were measured with the shipped agent, so they do not apply to other agents
     Ok(Playable { rules, checkpoint: Some(checkpoint), agent: name, levels: None })
 }
 

@@ -22,7 +22,7 @@ const OPTIONS_COLUMN: usize = 32;
 #[derive(Args)]
 #[command(after_help = "\
 The column agent shows which games have an agent that comes with the program: a trained one (shipped), or perfect play \
-if the game can be solved at once (perfect). In either case, commands that take an agent accept the name `shipped`, \
+if the game can be solved at once (perfect). For these games, commands that take an agent accept the name `shipped`, \
 and `petteia play GAME` plays against one of its nine levels.")]
 pub(super) struct Games {
     /// Print one JSON array of objects instead of a table

@@ -34,7 +34,7 @@ struct OwnNames {
     program: Program,
     /// Petteia's games that this program lacks, longest ids first.
     absent: Vec<String>,
-    /// The game that replaces them in examples.
+    /// The game that replaces the absent games in examples.
     game: String,
 }
 
@@ -101,7 +101,7 @@ fn replaced(line: &str, old: &str, new: &str) -> String {
     while let Some(at) = rest.find(old) {
         let (before, after) = (&rest[..at], &rest[at + old.len()..]);
         let last = before.chars().last().or(text.chars().last());
-        // in `runs/phage` the name is replaced; `~/src/petteia` is a checkout and keeps its name
+        // the game's name in `runs/phage` is replaced; `~/src/petteia` is a checkout and keeps its name
         let inside = is_word(last) || is_word(after.chars().next()) || before.ends_with("src/");
         text += before;
         text += if inside { old } else { new };

@@ -30,12 +30,12 @@ Notations (chosen by the extension of the file name, or with --notation):
          the word `moves`
 
 Each game is replayed by the rules. A game that breaks the rules is counted and reported with its file, number, line, \
-and action; the other games are imported. A game that does not end by the rules needs a result. It counts as resigned \
-if a player won, and as agreed if it was a draw, unless the file says that it ended on time or by adjudication. 1-0 is \
-a win for the player who acts first.
+and action; the other games are imported. A game that does not end by the rules needs a result; the game counts as \
+resigned if a player won, and as agreed if it was a draw, unless the file says that it ended on time or by \
+adjudication. 1-0 is a win for the player who acts first.
 
 In the records, the action played in a position is its policy, and the result of the game is its value. `train --from \
-RUN --with-records` begins a run with such records.
+RUN --with-records` begins a run with imported games.
 
 Examples:
   petteia import-games english-draughts games.pdn --out people.jsonl.zst
@@ -153,7 +153,8 @@ impl ImportGames {
     }
 }
 
-/// Makes the record of a game, with the number `index`, and returns it with the line of the game.
+/// Makes the record of a game, which gets the number `index`. Also returns the number of the line where the game
+/// begins.
 fn record_of(
     rules: &Opened,
     game: std::result::Result<Written, Unread>,

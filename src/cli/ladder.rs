@@ -28,7 +28,7 @@ use crate::game::{GameIdentity, Settings};
 use crate::registry::Catalog;
 use crate::replay::store;
 
-/// The anchors of the checkpoints of a run.
+/// The default agents that the checkpoints of a run are compared with.
 const ANCHORS: &str = "rollout:100,rollout:400,rollout:1600";
 /// The default number of games per agent.
 const GAMES: usize = 40;
@@ -42,8 +42,8 @@ const GAMES: usize = 40;
 The rating of each agent is its Elo difference from the agent rated 0, with 95 % bounds, from a Bradley-Terry fit of \
 all games together; a draw is half a win. Games are paired as in `petteia arena`, and repeated games get less weight. \
 \"or more\" means that the games set no upper limit to a rating, because no agent with an upper limit scored against \
-this agent. The last column has the difference between neighbors in the table. Its bounds are computed for that \
-difference and cannot be derived from the bounds of the two agents.
+this agent. The last column has the difference between neighbors in the table. The bounds of a difference are \
+computed for the difference itself and cannot be derived from the bounds of the two agents.
 
 --pairing adaptive chooses the pairs of agents whose games are expected to tell the most about all differences; \
 round-robin plays each agent against every other in turn; gauntlet plays the agent named by --zero against each of the \
@@ -72,13 +72,13 @@ pub(super) struct LadderCommand {
     /// How to choose opponents
     #[arg(long, value_name = "KIND", value_enum, default_value_t = PairingKind::Adaptive)]
     pairing: PairingKind,
-    /// Total number of games, even [default: 40 per agent]
+    /// Total number of games, which must be even [default: 40 per agent]
     #[arg(long, value_name = "N")]
     games: Option<usize>,
     /// Simulations per action for the checkpoints of runs
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SIMULATIONS)]
     simulations: usize,
-    /// Rate only every Nth generation of a run, and its last
+    /// Rate only every Nth generation of a run, and the last one
     #[arg(long, value_name = "N", default_value_t = 1)]
     every: usize,
     #[command(flatten)]
@@ -96,7 +96,7 @@ pub(super) struct LadderCommand {
 /// `--pairing`
 #[derive(Clone, Copy, ValueEnum)]
 enum PairingKind {
-    /// The pairs whose games tell the most
+    /// The pairs whose games are expected to give the most information
     Adaptive,
     /// Each agent against every other
     RoundRobin,

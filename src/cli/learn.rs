@@ -12,9 +12,9 @@ use crate::storage;
 /// Train a run on games that workers play.
 #[derive(Args)]
 #[command(after_help = "\
-The learner plays no games. Any number of `petteia worker RUN` processes play them and judge its \
-generations; while waiting for them, the learner prints a line each minute. Ctrl-C and SIGTERM stop it; \
-run the same command to continue. `petteia train --run RUN` does the same, but also plays games itself.
+The learner plays no games. Any number of `petteia worker RUN` processes play the games and judge the generations; \
+while waiting for workers, the learner prints a line each minute. Ctrl-C and SIGTERM stop the learner; run the same \
+command to continue. `petteia train --run RUN` is a learner that also plays games itself.
 
 With selfplay.ahead=0, the run has the same games and weights as a run trained by a single process, if all machines \
 have the same instruction set. With selfplay.ahead=1 or more, workers continue with the newest network while the \

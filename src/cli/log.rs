@@ -13,13 +13,13 @@ use crate::program::Program;
 use crate::run::LOG;
 use crate::storage;
 
-/// The length at which the older half is dropped, in bytes.
+/// The length of the log, in bytes, at which its older half is dropped.
 const LARGEST: u64 = 1 << 20;
 
 /// The log of a session.
 pub(super) struct Log {
     path: PathBuf,
-    /// The lines before the run began; `None` once it has.
+    /// The lines from before the run began; `None` once the run has begun.
     waiting: Option<String>,
 }
 

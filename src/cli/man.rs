@@ -1,7 +1,7 @@
 //! `petteia man`: writes the help of every command as manual pages.
 //!
-//! clap_mangen renders everything except the text after the options. That text has tables and examples, so its blocks
-//! of more than one line keep their line breaks.
+//! clap_mangen renders everything except the text after the options. The text after the options has tables and
+//! examples, so its blocks of more than one line keep their line breaks.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The commands, one per file. A command that needs a game receives it opened. Only this module
-//! prints, shows progress, and handles signals.
+//! The commands, one per file. A command that needs a game receives the opened game. Only this module prints, shows
+//! progress, and handles signals.
 
 mod accuracy;
 mod allocator;
@@ -95,7 +95,7 @@ pub fn main<R: Registry>(program: Program) -> ExitCode {
     main_with(program, Catalog::of::<R>())
 }
 
-/// Runs the whole program; compiled once for all registries.
+/// Runs the whole program. This function is compiled once for all registries.
 fn main_with(program: Program, games: Catalog) -> ExitCode {
     program.declare();
     silence::listen(silence::Ears { tell: tell_silence, is_interrupted: interrupted });
@@ -133,8 +133,8 @@ fn command(games: Catalog) -> clap::Command {
     help::adapted(Cli::command(), games)
 }
 
-/// Returns the parsed command line. If there is nothing to run, prints clap's help or error and exits; where the error
-/// repeats a long command line, it is shortened.
+/// Returns the parsed command line. If there is nothing to run, prints clap's help or error and exits; a long command
+/// line that the error repeats is shortened.
 fn parsed<T>(result: clap::error::Result<T>, games: Catalog) -> T {
     result.unwrap_or_else(|error| {
         let error = suggestion::added(error, games);
@@ -156,8 +156,8 @@ Agents:
                  the trained network that comes with this program, if
                  `petteia games` lists one for the game; ./shipped is a path
   level:1 ... level:9
-                 weakened versions of that network; each level wins about two of
-                 three games against the level below it
+                 weakened versions of the shipped network; each level wins about
+                 two of three games against the level below it
   random         uniformly random actions
   rollout:SIMS   tree search with random playouts, e.g. rollout:400
   uniform:SIMS   tree search that knows only the rules
@@ -165,15 +165,16 @@ Agents:
   RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]
                  a trained network: a run folder (its newest checkpoint), a
                  checkpoint, an exported file, or a bot, with 100 simulations
-                 per action unless SIMS is given. It computes in the precision
-                 of the run unless another is given. auto measures which one is
-                 fastest on this CPU, as play, engine, and bots do by default
+                 per action unless SIMS is given. A network computes in the
+                 precision of its run unless another precision is given. auto
+                 measures which precision is fastest on this CPU, as play,
+                 engine, and bots do by default
 An agent that searches or plays perfectly can end in :tT, e.g. shipped:20:t0.5:
 it then draws its actions at temperature T instead of playing the best one.
 SIMS is the number of simulations per action; each one evaluates one position
 (the first evaluates the root) or reaches a known result.";
 
-/// The first step in a browser, in programs that can serve a page.
+/// The line of the first steps about the browser, in programs that can serve a page.
 #[cfg(feature = "web")]
 macro_rules! in_a_browser {
     () => {
@@ -187,7 +188,7 @@ macro_rules! in_a_browser {
     };
 }
 
-/// The first step of training, in programs that can train.
+/// The line of the first steps about training, in programs that can train.
 #[cfg(feature = "train")]
 macro_rules! train_your_own {
     () => {

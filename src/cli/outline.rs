@@ -1,5 +1,5 @@
-//! The summary that `petteia train` prints before it begins: the planned work, the expected time and disk space, and
-//! the note that it may be interrupted.
+//! The summary that `petteia train` prints before it begins: the planned work, the expected time and disk space, and a
+//! note that the run may be interrupted.
 //!
 //! Input: the settings and, on request, a measurement of this machine. Output: lines of text and the forecast of the
 //! run.

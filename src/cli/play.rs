@@ -34,7 +34,7 @@ const HELP: &str = "  legal      list all your actions
   again      start a new game with sides swapped
   moves      list the actions so far
   position   show the text of the position
-  review     list the actions that lost most, as judged by the opponent at its best
+  review     list the actions that lost the most, as judged by the opponent at its best
   save FILE  write the game to a file
   load FILE  continue a game from a file
   resign     give up and leave
@@ -83,11 +83,11 @@ pub(super) struct Play {
     /// Position to start from [default: the initial position]
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
-    /// Random seed of the agents; the same seed and actions give the same game
-    /// [default: a different one for each game]
+    /// Random seed of the agents; the same seed and actions give the same game [default: a different seed for each
+    /// game]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Worker threads; the opponent plays the same with any number [default: all cores]
+    /// Worker threads; the opponent plays the same with any number of threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     #[command(flatten)]
@@ -203,7 +203,7 @@ impl HumanGame<'_> {
                 return Ok(true);
             }
             match line.to_ascii_lowercase().as_str() {
-                // no return: the caller would list some of the actions again
+                // this branch does not return, because the caller would list some of the actions again
                 "legal" if self.game().outcome(state).is_none() => {
                     self.show_legal(state, usize::MAX)?;
                     continue;
@@ -243,7 +243,7 @@ impl HumanGame<'_> {
         }
     }
 
-    /// Prints the actions of either side that lost most.
+    /// Prints the actions of either side that lost the most expected score.
     fn review(&self) -> Result<()> {
         if !self.adviser.searches() && !self.adviser.is_perfect() {
             return print_text("this opponent does not search, so it cannot review the game");
@@ -418,7 +418,7 @@ fn read_line() -> Result<Option<String>> {
         let text = text::readable(&line).map_err(|why| Error::Data(format!("standard input: {why}")))?;
         return Ok(Some(text.into_owned()));
     }
-    // so that the shell's prompt begins on a new line
+    // end the line, so that the shell's prompt begins on a new line
     if prompts { print("").map(|()| None) } else { Ok(None) }
 }
 

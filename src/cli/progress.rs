@@ -123,7 +123,7 @@ pub(super) fn duration(seconds: f64) -> String {
     }
 }
 
-/// Formats a duration of CPU time; short ones have tenths of a second, which are meaningful in CPU time.
+/// Formats a duration of CPU time; short durations have tenths of a second, which are meaningful in CPU time.
 pub(super) fn cpu_duration(seconds: f64) -> String {
     match seconds {
         ..9.95 => format!("{seconds:.1} s"),
@@ -136,7 +136,7 @@ pub(super) fn roughly(seconds: f64) -> String {
     let to = |step: f64| (seconds / step).round() as u64 * step as u64;
     match seconds {
         172_800.0.. => format!("{} days", to(86_400.0) / 86_400),
-        // not rounded up to a hundred minutes
+        // from 99.5 minutes on, so that no duration is shown as 100 min
         5_970.0.. => format!("{} h {} min", to(300.0) / 3600, to(300.0) % 3600 / 60),
         585.0.. => format!("{} min", to(60.0) / 60),
         115.0.. if to(10.0) % 60 > 0 => format!("{} min {} s", to(10.0) / 60, to(10.0) % 60),
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(texts, expected);
     }
 
-    /// Returns the text for pairs that all have the same score and this worth.
+    /// Returns the verdict on pairs that all have the same score and are worth `worth` different games each.
     fn text(wins: usize, draws: usize, losses: usize, worth: f64) -> String {
         verdict(&result(wins, draws, losses, worth))
     }
@@ -203,10 +203,10 @@ mod tests {
         let hint = |wins, draws, losses, pairs| {
             openings_decided(&MatchResult { pairs, ..result(wins, draws, losses, 1.0) })
         };
-        // 84 pairs with a win each, 16 with two draws
+        // in 84 pairs each agent wins once, and in 16 pairs both games are drawn
         let line = hint(84, 32, 84, [0, 0, 100, 0, 0]).unwrap();
         assert!(line.starts_with("in 84 of 100 pairs the same side won both games"), "{line}");
-        // one pair in two is one-sided if equal agents toss a coin for each game
+        // half of the pairs are one-sided if each game is a coin toss
         assert_eq!(hint(100, 0, 100, [25, 0, 50, 0, 25]), None);
         assert_eq!(hint(0, 200, 0, [0, 0, 100, 0, 0]), None);
         assert_eq!(hint(30, 10, 60, [15, 5, 15, 5, 10]), None);

@@ -55,7 +55,7 @@ impl Replay {
         };
         let (mut ply, mut last) = (0, Vec::new());
         self.show(game, &state, ply, Marks::default())?;
-        // line by line, so that a program at the other end of a pipe gets its answers at once
+        // input is read line by line, so that a program at the other end of a pipe gets its answers at once
         for line in std::io::stdin().lock().split(b'\n') {
             let line = line.map_err(Error::io("standard input"))?;
             let line = text::readable(&line).map_err(|why| Error::Data(format!("standard input: {why}")))?;

@@ -19,11 +19,10 @@ const LONGEST_HEAD: u64 = 1 << 18;
 /// Write a page about one or more runs: curves, strength, time, games.
 #[derive(Args)]
 #[command(after_help = "\
-The page is one self-contained HTML file. It shows losses with their floor, \
-calibration, strength by generation with bounds, the balance and length of games, \
-how games end, speed, where the time went, some games of the newest generation as \
-diagrams, and the settings that differ from the defaults. Every chart is also given as a \
-table. The run may still be in training. Several runs of the same game are compared.
+The page is one self-contained HTML file. The page shows losses with their floor, calibration, strength by generation \
+with bounds, the balance and length of games, how games end, speed, where the time went, some games of the newest \
+generation as diagrams, and the settings that differ from the defaults. Every chart is also given as a table. The run \
+may still be in training. Several runs of the same game are compared.
 
 Examples:
   petteia report runs/phage

@@ -1,4 +1,4 @@
-//! Reviews a game in words: the actions that lost most, and better ones.
+//! Reviews a game in words: lists the actions that lost the most expected score, and better actions.
 
 use super::board::player_text;
 use super::print;
@@ -9,8 +9,8 @@ use crate::arena::review::{analyses, verdicts};
 use crate::error::Result;
 use crate::game::{Action, Game, line_text};
 
-/// Prints the `top` actions that lost most according to the searches of `agent`, in the order of the game; `states`
-/// are the positions in which `actions` were played.
+/// Prints the `top` actions that lost the most expected score according to the searches of `agent`, in the order of the
+/// game; `states` are the positions in which `actions` were played.
 pub(super) fn review(
     game: &AnyGame,
     states: &[AnyState],

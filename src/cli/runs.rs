@@ -21,8 +21,8 @@ use crate::storage;
 
 /// The columns of the table.
 const KEYS: [&str; 7] = ["run", "game", "generations", "state", "written", "strength", "opponent"];
-/// The headings of these columns, each with its priority for omission on a narrow terminal: the column with the
-/// greatest number is omitted first, those with 0 never.
+/// The headings of the table, each with its priority for omission on a narrow terminal: the column with the greatest
+/// number is omitted first, and columns with 0 are never omitted.
 const HEADINGS: [(&str, u8); 7] = [
     ("run", 0),
     ("game", 0),
@@ -52,11 +52,11 @@ const TIMES: [(&str, u8); 3] = [("part", 0), ("by the clock", 0), ("CPU time", 0
 #[command(after_help = "\
 A run is running if a process is training it, finished if all of its generations are trained and the last one is \
 rated, and interrupted otherwise; `petteia train --run RUN` resumes an interrupted run. Strength is in Elo with 95 % \
-bounds. The newest rated generation is compared with the first one and with the opponent of the evaluations. The first \
-comparison uses all games of the run except the final games between the two generations. The second uses all games of \
-the run or, if the run has no ratings, those of the newest evaluation. For a single run, the command also lists the \
-processes that work on it, with the amount and the speed of their work in the two newest generations, and the \
-wall-clock time and CPU time that each part of the run took.
+bounds. The newest rated generation is compared with the first one and with the opponent of the evaluations. The \
+comparison with the first generation uses all games of the run except the final games between the two generations. \
+The comparison with the opponent uses all games of the run or, if the run has no ratings, the games of the newest \
+evaluation. For a single run, the command also lists the processes that work on it, with the amount and the speed of \
+their work in the two newest generations, and the wall-clock time and CPU time that each part of the run took.
 
 Examples:
   petteia runs
@@ -121,7 +121,7 @@ impl Runs {
     }
 }
 
-/// Returns how long the parts of the run in `folder` took, by the clock, and in CPU time if its metrics have that.
+/// Returns how long the parts of the run in `folder` took, in wall-clock time and, if the metrics have it, in CPU time.
 fn times(folder: &Path) -> Result<[Option<Times>; 2]> {
     let history = History::of(folder)?;
     Ok([Some(history.times()), history.cpu_times()])
@@ -133,7 +133,7 @@ fn by_part(times: Option<&Times>) -> Value {
     times.map_or(Value::Null, |times| times.parts().into_iter().map(pair).collect())
 }
 
-/// Returns the rows of the parts that took any time, and of all together.
+/// Returns a row for each part that took any time, and a row for all parts together.
 fn time_rows(clock: &Times, cpu: Option<&Times>) -> Vec<Vec<String>> {
     let whole = |times: &Times| times.parts().into_iter().chain([("all", times.whole())]).collect::<Vec<_>>();
     let cpu = cpu.map(whole);

@@ -32,7 +32,7 @@ const REST: u32 = 100;
 const BAR: usize = 8;
 /// The minimum width of a terminal with room for a bar next to the text.
 const WITH_BAR: usize = 60;
-/// The assumed width if it is unknown or the output is not a terminal.
+/// The assumed width of a terminal if its width is unknown or the output is not a terminal.
 const USUAL_WIDTH: usize = 80;
 /// The indentation of lines about a generation, in columns.
 const MARGIN: usize = 4;
@@ -53,7 +53,7 @@ pub(super) struct Screen<'a> {
 
 struct ScreenState<'a> {
     outline: Outline<'a>,
-    /// Created when the run begins.
+    /// The forecast, which is created when the run begins.
     forecast: Option<Forecast>,
     /// Whether the forecast is based on a measurement.
     measured: bool,
@@ -349,13 +349,13 @@ impl ScreenState<'_> {
 
 impl Observer for Screen<'_> {
     fn event(&self, event: Event) {
-        // a run that is refused or finished only reads its files
+        // the log stays unchanged if the run is refused or already finished
         let is_finished = matches!(event, Event::Resumed { done, generations, .. } if done == generations);
         if !is_finished && !matches!(event, Event::Warning(_)) {
             self.log.lock().expect("no panic while logging").begin();
         }
         let mut guard = match event {
-            // threads that play do not wait for one that draws, because another event of this kind will follow
+            // threads that play do not wait for a thread that draws, because another progress event will follow
             Event::Selfplay(progress) if progress.in_flight > 0 => match self.state.try_lock() {
                 Ok(guard) => guard,
                 Err(_) => return,

@@ -53,7 +53,7 @@ pub(super) struct Serve {
     /// Also answer requests for this host name, which a proxy or tunnel uses for the page, such as my-box.local
     #[arg(long = "host", value_name = "NAME", value_parser = host_name)]
     hosts: Vec<String>,
-    /// Number of threads for a search; agents play the same with any number [default: all cores]
+    /// Number of threads for a search; agents play the same with any number of threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     #[command(flatten)]
@@ -130,7 +130,7 @@ fn host_name(text: &str) -> std::result::Result<String, String> {
 }
 
 /// Returns the address at which other devices reach this machine: the address that the server listens on or, if it
-/// listens on all addresses, the one that the machine would send from. Finding this out sends nothing.
+/// listens on all addresses, the address that the machine would send from. Finding the address sends nothing.
 fn reached(listening: SocketAddr) -> SocketAddr {
     let (any, elsewhere): (IpAddr, IpAddr) = match listening {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),

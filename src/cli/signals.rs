@@ -1,10 +1,10 @@
 //! Handles the signals that end a long command: they set a flag that asks the work to stop.
 //!
-//! SIGINT (Ctrl-C), SIGTERM and SIGHUP are treated alike: the command saves its current work and exits. A signal that
+//! SIGINT (Ctrl-C), SIGTERM, and SIGHUP are treated alike: the command saves its current work and exits. A signal that
 //! was ignored when the program started stays ignored, as `nohup` and shells with background jobs expect. A second
-//! SIGINT or SIGTERM ends the program at once. A second SIGHUP does not: when a terminal closes, the shell and the
-//! system send one each. Commands that do not install these handlers are killed by the first signal, like any other
-//! program.
+//! SIGINT or SIGTERM ends the program at once. A second SIGHUP does not end the program, because the shell and the
+//! system each send one when a terminal closes. Commands that do not install these handlers are killed by the first
+//! signal, like any other program.
 
 #[cfg(unix)]
 mod ignored;
@@ -24,9 +24,9 @@ const REPEATED: [c_int; 2] = [SIGINT, SIGTERM];
 
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Makes the signals above ask the work to stop cleanly, and turns a write beyond the maximum file size (`ulimit -f`)
-/// into an ordinary error. Handlers are set only once, even if a command calls this function again: with two handlers
-/// for a signal, its first occurrence would count as the second.
+/// Makes SIGINT, SIGTERM, and SIGHUP ask the work to stop cleanly, and turns a write beyond the maximum file size
+/// (`ulimit -f`) into an ordinary error. Handlers are set only once, even if a command calls this function again: with
+/// two handlers for a signal, its first occurrence would count as the second.
 pub(super) fn catch_interrupts() {
     static CAUGHT: Once = Once::new();
     CAUGHT.call_once(|| {
@@ -42,7 +42,7 @@ pub(super) fn on_interrupt(on_signal: impl FnOnce() + Send + 'static) {
     // on other systems a signal ends the program
     #[cfg(unix)]
     {
-        // this handler is set before the others, so that no signal between the two is lost
+        // this handler is set before the others, so that no signal is lost in between
         match signal_hook::iterator::Signals::new(endings()) {
             Ok(mut signals) => {
                 std::thread::spawn(move || signals.forever().next().map(|_| on_signal()));

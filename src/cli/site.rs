@@ -30,9 +30,9 @@ const BALANCE: &str = "balance.html";
 #[command(after_help = "\
 The folder has an index and, for each game, a page to play it on (the output of `petteia export --format html`), its \
 rules, and, for a run, its report. With --balance, it also has a page about the balance of each game, measured with \
-the defaults of `petteia balance`. That takes minutes to hours per game; an existing page ID-balance.html is kept and \
-linked. Links are relative, and no page needs a server, so the folder works anywhere. Run the command again to update \
-the folder.
+the defaults of `petteia balance`. Measuring takes minutes to hours per game; an existing page ID-balance.html is \
+kept and linked. Links are relative, and no page needs a server, so the folder works anywhere. Run the command again \
+to update the folder.
 
 Examples:
   petteia site public phage runs/cage my.game
@@ -45,7 +45,7 @@ pub(super) struct Site {
     /// Games, files with rules, runs, checkpoints, or exported files, in the order of the index
     #[arg(value_name = "GAME|RUN", required = true)]
     sources: Vec<PathBuf>,
-    /// Measure the balance of games that have no page about it yet
+    /// Measure the balance of games that have no page about their balance yet
     #[arg(long)]
     balance: bool,
     /// Title of the index

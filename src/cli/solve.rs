@@ -34,8 +34,8 @@ one in 370,000.
 
 --out makes a set of solved positions for `petteia accuracy`: positions near the end of random games, each solved with \
 --nodes. Positions that cannot be solved or that take fewer than 50 nodes are left out, and so are positions in which \
-no action is an error, except lost positions. These serve to judge values and make up at most a quarter of the set. \
-Classes: easy (fewer than 1,000 nodes), medium, hard (10,000 or more), lost.
+no action is an error, except lost positions. Lost positions serve to judge values and make up at most a quarter of \
+the set. Classes: easy (fewer than 1,000 nodes), medium, hard (10,000 or more), lost.
 
 Examples:
   petteia solve tic-tac-toe

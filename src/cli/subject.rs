@@ -1,5 +1,5 @@
-//! The game that a command is about. It is named by its id, or by a run or another trained agent, which then takes
-//! part.
+//! The game that a command is about. The user names the game by its id, or by a run or another trained agent, which
+//! then takes part in the command.
 //!
 //! Input: the words of a command line. Output: the opened game, and the agents that were not named.
 
@@ -79,7 +79,7 @@ pub(super) fn named(word: &str, games: Catalog) -> Result<(String, Settings, Opt
             let (id, options) = game_of(&path)?;
             Ok((id, options, Some(word.into())))
         }
-        // an existing file whose suffix is wrong
+        // the word is an existing file with a wrong suffix
         Err(error) if word.rsplit_once(':').is_some_and(|(path, _)| storage::has(Path::new(path))) => {
             Err(error)
         }

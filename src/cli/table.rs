@@ -1,21 +1,21 @@
 //! Formats tables for the terminal: columns of fixed width become lines.
 //!
 //! If a terminal is too narrow, whole columns are omitted, the least important first; without a terminal, all columns
-//! are kept. A line can be printed before the next one is known.
+//! are kept. Each line can be printed before the next line is known.
 
-/// A column; the last one shown is not padded.
+/// A column of a table; the last column shown is not padded.
 pub(super) struct Column {
-    /// Its heading.
+    /// The heading of the column.
     pub heading: &'static str,
-    /// The maximum width of its cells, in characters.
+    /// The maximum width of the cells, in characters.
     pub width: usize,
-    /// Whether its cells are right-aligned, as numbers are.
+    /// Whether the cells are right-aligned, as numbers are.
     pub right: bool,
-    /// The columns with the greatest value are omitted first; those with 0 are never omitted.
+    /// The columns with the greatest value are omitted first; columns with 0 are never omitted.
     pub spare: u8,
 }
 
-/// The columns that fit.
+/// A table with the columns that fit into the width of the terminal.
 pub(super) struct Table {
     columns: Vec<(usize, Column)>,
 }

@@ -21,7 +21,7 @@ pub(super) fn terminal_width() -> Option<usize> {
 }
 
 /// Whether standard error is a terminal that can redraw a progress bar. Emacs's shell and the consoles of some editors
-/// cannot (`TERM=dumb`); they get the same lines as a file.
+/// cannot (`TERM=dumb`); they get the same lines as an output file.
 pub(super) fn draws_bars() -> bool {
     !ProgressDrawTarget::stderr().is_hidden()
 }
@@ -85,7 +85,7 @@ pub(super) fn foreign(text: &str) -> String {
 }
 
 /// Removes everything that controls the terminal, except colors, from a line of the program's own output. Foreign text
-/// in it should already have passed through [`foreign`]; this is a second safeguard.
+/// in the line should already have passed through [`foreign`]; this function is a second safeguard.
 pub(super) fn harmless(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut rest = line;

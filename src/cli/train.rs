@@ -46,10 +46,9 @@ of work, which is then discarded. Ctrl-C, SIGTERM, and SIGHUP save the run and e
 0; the same command resumes it, and so does --run DIR alone. A resumed run ends with the \
 same games and weights as an uninterrupted one.
 
-An extended run keeps its generations. Its learning rate continues as in a run of the new \
-length, so it rises again if it had already fallen further; with learning_rate_final = \
-learning_rate, the run ends with the same games and weights as one that had this length \
-from the start.
+An extended run keeps its generations. The learning rate of an extended run continues as in a run of the new length, \
+so the rate rises again if it had already fallen further; with learning_rate_final = learning_rate, an extended run \
+ends with the same games and weights as a run that had the new length from the start.
 
 Printed for each generation:
   policy loss  cross-entropy between the network's policy and the search
@@ -57,8 +56,8 @@ Printed for each generation:
   floor        the entropy of the search results, which no network can beat
   value loss   cross-entropy between the predicted and the actual result; it may
                rise without harm, because games between better players are closer
-  Elo          how much stronger the generation is than the one of half its
-               age, than the first one, and than arena.opponent, with 95 %
+  Elo          how much stronger the generation is than the generation of half
+               its age, the first generation, and arena.opponent, with 95 %
                bounds, from all games of the run so far; `petteia runs`,
                `watch`, and `report` show the same; `petteia ladder` rates all
                generations from more games
@@ -87,10 +86,10 @@ pub(super) struct Train {
     /// Number of generations (train.generations); for an existing run, extends it to that number
     #[arg(long, value_name = "N")]
     pub(super) generations: Option<usize>,
-    /// Begin a new run with the weights of this one and, without CONFIG, with its settings
+    /// Begin a new run with the weights of this run or checkpoint and, without CONFIG, with its settings
     #[arg(long, value_name = "RUN-OR-CHECKPOINT", conflicts_with = "fork")]
     from: Option<PathBuf>,
-    /// Also begin with the replay window of that run
+    /// Also begin with the replay window of the run given by --from
     #[arg(long, requires = "from")]
     with_window: bool,
     /// Also begin with these games: a shard of records, or the records of a run
@@ -102,8 +101,8 @@ pub(super) struct Train {
     /// The last generation to copy [default: the newest]
     #[arg(long, value_name = "GENERATION", requires = "fork")]
     at: Option<usize>,
-    /// Resume although records or checkpoints are missing or wrong; the run then ends with different games and weights
-    /// from an undamaged run
+    /// Resume although records or checkpoints are missing or wrong; the run then ends with other games and weights than
+    /// an undamaged run
     #[arg(long)]
     pub(super) accept_missing: bool,
     /// Check the settings, the folder, the device, and the memory, and print the plan and its estimated duration, but
@@ -132,10 +131,10 @@ pub(super) struct Train {
 /// What the process does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ProcessRole {
-    /// It plays and trains.
+    /// The process plays and trains.
     #[default]
     Both,
-    /// It trains, and workers play.
+    /// The process trains, and workers play.
     Learner,
 }
 
@@ -156,11 +155,11 @@ impl Train {
     /// Adds the place in the config to an error for an id or option that the registry rejected.
     fn locate(&self, config: &Config, place: &str, text: &str, error: Error) -> Error {
         let message = error.to_string();
-        // the `--set` that the error names, if it is at fault rather than the file
+        // find the `--set` that the error names, if this setting and not the file is at fault
         let is_named =
             |set: &&String| match set.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
                 Some(("game.id", _)) => true,
-                // the error shortens a long key; the error of a text has only the option's name
+                // an error shortens a long key; an error about a game's text has only the option's name
                 Some((key, value)) => key.strip_prefix("game.").is_some_and(|name| {
                     message.contains(&key.chars().take(20).collect::<String>())
                         || message.contains(&format!("{name} = {value}"))
@@ -283,7 +282,7 @@ impl TrainGame<'_> {
             format!("interrupted; {place} was not created; this command creates it: {}", own_command())
         };
         screen.note(&line);
-        // the run is saved even if this cannot be printed
+        // the run is saved even if this line cannot be printed
         let _ = print(line);
     }
 }

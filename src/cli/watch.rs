@@ -26,8 +26,8 @@ const BEFORE: u64 = 4000;
 #[derive(Args)]
 #[command(after_help = "\
 Prints the end of the run's train.log, and new lines as they are added; on a terminal, also shows what \
-the run is doing now. It only reads files; Ctrl-C stops watching, not the run. The exit code is 0 \
-if the run has finished or was interrupted.
+the run is doing now. `petteia watch` only reads files; Ctrl-C stops watching, not the run. The exit code is 0 if the \
+run has finished or was interrupted.
 
 Examples:
   petteia watch
@@ -173,7 +173,7 @@ mod tests {
         let lines = RunTail::new(path).lines().unwrap();
         assert_eq!(lines.last().unwrap(), "line 1999");
         assert!(lines.len() < 1000 && lines[0].starts_with("line "), "{}", lines[0]);
-        // the same if it has become shorter
+        // after a file has become shorter, only its end is returned, too
         let shorter: String = (0..1000).map(|number| format!("line {number}\n")).collect();
         let mut tail = RunTail::new(folder.path().join("log"));
         tail.lines().unwrap();

@@ -1,5 +1,5 @@
-//! Settings that no longer exist. Runs have kept them, because a run writes all of its settings; a run in which they
-//! were off can still be resumed.
+//! Settings that no longer exist. Old runs still contain such settings, because a run writes all of its settings; a run
+//! in which they were off can be resumed.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -1,7 +1,7 @@
 //! Configs of other versions, read as far as this version understands them.
 //!
 //! Resuming a run requires knowing all of its settings, so [`Config::parse`] is strict. Playing with, exporting, or
-//! listing a checkpoint needs only some of them: here, unknown keys are ignored, values out of range are moved to the
+//! listing a checkpoint needs only some settings: here, unknown keys are ignored, values out of range are moved to the
 //! nearest permitted one, and missing settings get their defaults. Every setting that was not taken unchanged is
 //! reported.
 
@@ -25,8 +25,8 @@ pub struct Reading {
 }
 
 impl Config {
-    /// Reads `source`, the text that a run or checkpoint has kept at `place`, as far as this version understands it.
-    /// A text that does not name a format has the first one.
+    /// Reads `source`, the text that a run or checkpoint has kept at `place`, as far as this version understands it. A
+    /// text that does not name a format has format 1.
     ///
     /// # Errors
     /// If the text is not TOML, or does not name a game.
@@ -51,7 +51,7 @@ impl Config {
         };
         let format = found.as_ref().map_or(Some(1), |format| u32::try_from(format.as_integer()?).ok());
         let known = format.filter(|format| (1..=CONFIG_FORMAT).contains(format));
-        // a newer format writes all of its settings; one that is missing there is off
+        // a newer format writes all of its settings, so a setting that is missing is off
         let mut config = Config::of_format(known.unwrap_or(1), game);
         config.net = NetConfig::read(section("net", &mut ignored), take(&mut config.net), &mut ignored);
         config.search =

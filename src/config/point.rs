@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// The number of characters of a line that are shown.
 const WIDEST: usize = 120;
-/// The number of these characters that precede the carets if the line does not fit.
+/// The number of characters shown before the carets if the line does not fit.
 const BEFORE: usize = 40;
 
 /// Returns the line of `source` that holds the bytes `span`, with carets under them and `says` below.

@@ -84,7 +84,7 @@ choice! {
         F32 = "f32",
         /// Factors of 16 bits (8 of them exponent) in the tower, 32 bits for everything else.
         Bf16 = "bf16",
-        /// The fastest on this CPU whose answers are close to those of f32.
+        /// The fastest precision on this CPU whose answers are close to those of f32.
         Auto = "auto",
     }
 }
@@ -120,9 +120,9 @@ section! {
         /// New simulations per action (AlphaZero: 800).
         simulations: usize = 64 => 32, 1..=MAX_SIMULATIONS;
         /// How the root is searched: `gumbel` considers few actions, repeatedly discards half of them ("Policy
-        /// improvement by planning with Gumbel", ICLR 2022), plays the winner, and makes the improved policy the
-        /// target instead of the visits. Dirichlet noise and temperatures are then not used. It suits small numbers
-        /// of simulations.
+        /// improvement by planning with Gumbel", ICLR 2022), plays the winner, and makes the improved policy the target
+        /// instead of the visits. Dirichlet noise and temperatures are then not used. The Gumbel root suits small
+        /// numbers of simulations.
         root: RootKind = RootKind::Puct => RootKind::Gumbel;
         /// Actions that the Gumbel root considers (the paper: 16).
         gumbel_actions: usize = 16, 1..=65_536;
@@ -366,7 +366,8 @@ section! {
         /// weights are soon forgotten.
         #[serde(skip_serializing_if = "is_off")]
         average: f32 = 0.0 => 0.99, 0.0..=0.99999;
-        /// Whether to write the metrics also as an event file for TensorBoard. Changes no game and no weight.
+        /// Whether to write the metrics also as an event file for TensorBoard. The event file changes no game and no
+        /// weight.
         #[serde(skip_serializing_if = "is_off")]
         tensorboard: bool = false;
         /// Precision of the convolutions' products in forward and backward pass: `f32`, `bf16` (if the CPU has AMX or

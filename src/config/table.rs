@@ -70,7 +70,7 @@ pub struct Ignored {
 const UNKNOWN: &str = "unknown to this version";
 
 impl Ignored {
-    /// Reports a key of another version, or a misspelled one.
+    /// Reports a key of another version, or a misspelled key.
     pub(super) fn unknown(key: String, value: &toml::Value) -> Ignored {
         Ignored { key, value: value.to_string(), what: UNKNOWN }
     }

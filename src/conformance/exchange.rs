@@ -6,12 +6,12 @@ use crate::game::{BoardView, Game, Player};
 
 use super::{Checked, Checker, Encoded, ExaminedPosition, require};
 
-/// Every legal action is played at this many plies from the start of a game, and later at one ply in `SOME_PLIES`.
+/// Every legal action is played at each of the first `ALL_PLIES` plies of a game, and later at one ply in `SOME_PLIES`.
 const ALL_PLIES: usize = 16;
 const SOME_PLIES: usize = 5;
 
 /// For each plane that only shows who is to move, the numbers that fill it for the first and for the second player.
-/// They are determined from the first position.
+/// The numbers are determined from the first position.
 #[derive(Default)]
 pub(super) struct MoverPlanes(Option<Vec<Option<[f32; 2]>>>);
 
@@ -63,7 +63,7 @@ impl<G: Game> Checker<'_, G> {
         if let Some(plane) = plane {
             return Err(format!(
                 "the planes differ (plane {plane}), but the legal actions do not: look at encode, which must write \
-                 what the player to move sees"
+                 the position from the point of view of the player to move"
             ));
         }
         let (expected, outcome) =

@@ -1,7 +1,7 @@
 //! Checks wrong texts: texts of actions that are legal in other positions, and damaged texts.
 //!
-//! A parser may refuse or accept such a text, but it must not panic. An action that it returns must be legal, and a
-//! position that it returns must be one that can be printed and played.
+//! A parser may refuse or accept a wrong text, but it must not panic. An action that a parser returns must be legal,
+//! and a position that a parser returns must be one that can be printed and played.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,10 +1,10 @@
 //! The conformance test, which checks that a game satisfies the contract of [`Game`].
 //!
 //! [`check`] plays seeded random games and examines every position: legal actions, texts, planes, key, symmetries,
-//! exchanged players, view, illegal actions, and damaged texts. Additional games avoid ending, to test `max_plies`. It
-//! returns statistics of the random games, or the first violated rule with the seed that reproduces it: `check(&game,
-//! 1, violation.seed)` (violations about positions with the same key or planes, or about touched squares, may also need
-//! the preceding games). A panic in the rules is a violation, too.
+//! exchanged players, view, illegal actions, and damaged texts. Additional games avoid ending, to test `max_plies`.
+//! [`check`] returns statistics of the random games, or the first violated rule with the seed that reproduces it:
+//! `check(&game, 1, violation.seed)` (violations about positions with the same key or planes, or about touched squares,
+//! may also need the preceding games). A panic in the rules is a violation, too.
 
 mod exchange;
 mod fuzz;
@@ -98,7 +98,7 @@ impl Display for Statistics {
 /// A violated rule, and where it was violated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The seed of the game in which it happened.
+    /// The seed of the game in which the rule was violated.
     pub seed: u64,
     /// The number of actions played before the violation.
     pub ply: usize,
@@ -131,16 +131,17 @@ impl std::error::Error for Violation {}
 /// ```
 ///
 /// # Errors
-/// The first violated rule.
+/// Returns the first violated rule.
 pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, Violation> {
     check_while(game, games, seed, &mut |_| true)
 }
 
 /// Checks `game` like [`check`], but stops when `goes_on` returns false. `goes_on` is called before each position with
-/// the statistics so far. They cover the games that have ended and also the positions of the last, unfinished game.
+/// the statistics so far. The statistics cover the games that have ended and also the positions of the last, unfinished
+/// game.
 ///
 /// # Errors
-/// The first violated rule.
+/// Returns the first violated rule.
 pub fn check_while<G: Game>(
     game: &G,
     games: usize,
@@ -168,11 +169,11 @@ pub fn check_while<G: Game>(
     Ok(checker.report)
 }
 
-/// Examines the first positions of two random games, as a quick check before training an agent for a game. At almost no
-/// cost, it finds mistakes that occur in every game.
+/// Examines the first positions of two random games, as a quick check before training an agent for a game. The check
+/// costs almost nothing and finds mistakes that occur in every game.
 ///
 /// # Errors
-/// The first violated rule.
+/// Returns the first violated rule.
 pub fn glance<G: Game>(game: &G) -> Result<(), Violation> {
     check_while(game, 2, 1, &mut |seen| seen.positions < GLANCED).map(drop)
 }
@@ -180,12 +181,12 @@ pub fn glance<G: Game>(game: &G) -> Result<(), Violation> {
 /// The result of a check; `Err` holds the violated rule.
 type Checked = Result<(), String>;
 
-/// Reports a violation unless `is_kept`.
+/// Returns the text of `rule` as a violation unless `is_kept`.
 fn require(is_kept: bool, rule: impl FnOnce() -> String) -> Checked {
     if is_kept { Ok(()) } else { Err(rule()) }
 }
 
-/// Runs rules that may panic. If they do, the error message begins with `what`.
+/// Runs rules that may panic. If the rules panic, the error message begins with `what`.
 fn caught<T>(what: impl FnOnce() -> String, rules: impl FnOnce() -> T) -> Result<T, String> {
     let message = |panic: Box<dyn Any + Send>| match panic.downcast::<String>() {
         Ok(text) => *text,
@@ -198,9 +199,9 @@ struct Checker<'a, G: Game> {
     game: &'a G,
     shape: Shape,
     /// For each key, a digest of everything that positions with the same key must share, and the text of the first
-    /// such position.
+    /// position with that key.
     keys: HashMap<u64, (u64, String)>,
-    /// For each hash of the planes, a digest of the legal actions, and the text of the first such position.
+    /// For each hash of planes, a digest of the legal actions, and the text of the first position with these planes.
     planes: HashMap<u64, (u64, String)>,
     mover_planes: MoverPlanes,
     touched: Touched,

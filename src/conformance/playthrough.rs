@@ -30,8 +30,8 @@ pub fn random_game<G: Game>(game: &G, seed: u64) -> (Vec<G::State>, Vec<Action>)
     }
 }
 
-/// Returns positions of random games in the order of play, without the final ones. They depend only on the rules and
-/// `seed`.
+/// Returns positions of random games in the order of play, without the final ones. The positions depend only on the
+/// rules and `seed`.
 pub fn random_positions<G: Game>(game: &G, count: usize, seed: u64) -> Vec<G::State> {
     let mut positions = Vec::new();
     for seed in seed.. {
@@ -47,9 +47,9 @@ pub fn random_positions<G: Game>(game: &G, count: usize, seed: u64) -> Vec<G::St
 
 /// Returns one random game as text for people to read: boards, legal actions in words, drawn planes, and the outcome.
 ///
-/// It reveals mistakes that no program can detect, such as an outcome with the wrong sign. In a long game, the plies in
-/// the middle have one line each. The text depends only on the rules and `seed`, so a test can keep it as a golden
-/// file.
+/// The text reveals mistakes that no program can detect, such as an outcome with the wrong sign. In a long game, the
+/// plies in the middle have one line each. The text depends only on the rules and `seed`, so a test can keep it as a
+/// golden file.
 ///
 /// # Panics
 /// If a game ends without an outcome, a mistake that [`check`](super::check) reports.

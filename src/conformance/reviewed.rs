@@ -10,8 +10,8 @@ use crate::storage;
 /// review. The file may have Windows line endings.
 ///
 /// # Errors
-/// If the file cannot be read or written, or differs. In the last case, the error names the first line that differs
-/// and explains how to accept the new text.
+/// If the file cannot be read or written, or differs. If the file differs, the error names the first different line and
+/// explains how to accept the new text.
 pub fn unchanged(path: &Path, now: &str) -> Result<(), String> {
     kept(path, now, env::var_os("PETTEIA_BLESS").is_some())
 }

@@ -7,15 +7,15 @@ use crate::game::{Action, Game};
 
 use super::{Checker, Violation, caught};
 
-/// One such game is played for every `EVERY` random games.
+/// For every `EVERY` random games, there is one seed of games that avoid ending.
 const EVERY: usize = 5;
 /// The number of actions that are tried in the search for one that does not end the game.
 const TRIES: usize = 32;
 
 impl<G: Game> Checker<'_, G> {
     /// Plays games that continue for as long as an action is found that does not end them. Each seed gives two games:
-    /// one takes any such action, and the other takes the one after which the most actions are legal. Only the length
-    /// of the games is checked.
+    /// one game takes any action that does not end it, and the other takes the one after which the most actions are
+    /// legal. Only the length of the games is checked.
     pub(super) fn long_games(&mut self, games: usize, seed: u64) -> Result<(), Violation> {
         (0..games.div_ceil(EVERY) as u64).map(|index| seed.wrapping_add(index)).try_for_each(|seed| {
             self.long_game(seed, false)?;
@@ -24,7 +24,7 @@ impl<G: Game> Checker<'_, G> {
     }
 
     fn long_game(&mut self, seed: u64, is_free: bool) -> Result<(), Violation> {
-        // separate random numbers, different from those of the random games
+        // these random numbers are different from those of the random games
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32) ^ 1);
         let (limit, mut state) = (self.game.max_plies(), self.game.initial());
         for ply in 0.. {

@@ -11,6 +11,7 @@ impl<G: Game> Checker<'_, G> {
         let is_first = symmetries.first() == Some(&Symmetry::IDENTITY);
         require(is_first, || "the first symmetry is not the identity".into())?;
         // test all symmetries at the start, then one per ply in turn: a long game has enough positions for each
+        // symmetry
         let is_due = |index: &usize| ply < 2 * symmetries.len() || ply % symmetries.len() == *index;
         for symmetry in (0..symmetries.len()).filter(is_due).map(|index| symmetries[index]) {
             self.symmetry(position, symmetry).map_err(|rule| format!("symmetry `{symmetry}`: {rule}"))?;

@@ -12,7 +12,7 @@ use super::{ExaminedPosition, Violation};
 pub(super) struct Touched {
     /// The number of actions that touch squares and change the view.
     looked_at: usize,
-    /// The number of these actions that change none of the squares that they touch.
+    /// The number of actions that touch squares and change the view, but none of the squares that they touch.
     missed: usize,
     /// The number of touched squares that change, and the number that would change if the rows were counted from the
     /// other end.

@@ -54,7 +54,7 @@ impl Drawing {
         if !self.has_hexagons() {
             return Extent { left: 0, width: columns * SQUARE, height: rows * SQUARE };
         }
-        // only where there are hexagons
+        // columns without hexagons do not count
         let lefts =
             self.places().filter(|(_, look)| *look != Look::Hole).map(|(place, _)| self.corner(place)[0]);
         let (left, right) =
@@ -64,7 +64,7 @@ impl Drawing {
         Extent { left, width: right - left + beside, height: (rows - 1) * ROW + SQUARE + 2 * POINT }
     }
 
-    /// Returns whether the row labels are on the right, because the column labels are on the left.
+    /// Returns whether the row labels are on the right; they are if the column labels are on the left.
     fn has_labels_right(&self) -> bool {
         self.looks.last().and_then(|row| row.first()) == Some(&Look::Hole)
     }

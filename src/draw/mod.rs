@@ -1,9 +1,9 @@
 //! Draws positions. Commands, reports, and pages share the same drawing of a board.
 //!
-//! Input: a position of any [`Game`], and [`Marks`]: the last action, squares to go to, and weights of actions.
-//! Output: an SVG element as text. Colors are CSS classes of [`STYLE`], for light and dark pages; no script, font, or
-//! other file is needed. The game says which [`Look`] a square has for each text in its [`BoardView`]; the number of
-//! squares, their labels, and their owners come from the view itself.
+//! Input: a position of any [`Game`], and [`Marks`]: the last action, squares that can be chosen, and weights of
+//! actions. Output: an SVG element as text. Colors are CSS classes of [`STYLE`], for light and dark pages; no script,
+//! font, or other file is needed. The game says which [`Look`] a square has for each text in its [`BoardView`]; the
+//! number of squares, their labels, and their owners come from the view itself.
 
 mod cells;
 mod names;
@@ -23,7 +23,7 @@ pub const SQUARE: usize = 40;
 /// The room for labels, on the left and below.
 const LEFT: usize = 24;
 const BELOW: usize = 24;
-/// The margin on the other two sides.
+/// The margin at the top and on the right.
 const AROUND: usize = 6;
 /// The number of characters of a caption that fit above a square.
 const CHARACTERS: usize = 6;
@@ -33,7 +33,7 @@ const SMALL: usize = 18;
 /// The weight of the arrows of an expected line.
 const LINE_WEIGHT: f32 = 0.35;
 
-/// The colors of all drawings on a page. A drawing in a file of its own contains them itself.
+/// The colors of all drawings on a page. A drawing in a separate file contains its colors itself.
 pub const STYLE: &str = concat!(include_str!("board.css"), include_str!("weights.css"));
 /// The part of [`STYLE`] that a drawing without priors and numbers needs.
 const PLAIN_STYLE: &str = include_str!("board.css");
@@ -56,8 +56,8 @@ pub struct Marks {
     pub numbered: bool,
     /// The actions of an expected line, numbered from 1.
     pub line: Vec<Vec<Place>>,
-    /// Whether the board is seen from the other side. It is then turned by 180 degrees, unless it stays upright in this
-    /// game ([`About::upright`](crate::game::About::upright)).
+    /// Whether the board is seen from the other side. The drawing is then turned by 180 degrees, unless the board stays
+    /// upright in this game ([`About::upright`](crate::game::About::upright)).
     pub turned: bool,
 }
 

@@ -29,7 +29,7 @@ fn name<G: Game>(game: &G, view: &BoardView, (y, x): (usize, usize)) -> String {
         PieceShape::Cross | PieceShape::Nought if owner.is_some() => "",
         _ => game.piece_name(text).unwrap_or_else(|| kind(shape, text)),
     };
-    // named by the color that drawings show, even if players get their colors later
+    // a piece is named by its color in drawings, even if players get their colors later
     let owner = owner.map_or("", |owner| &game.about().colors[owner.index()]);
     let parts = [if kind.is_empty() { owner.into() } else { owner.to_lowercase() }, kind.into()];
     parts.into_iter().filter(|part: &String| !part.is_empty()).collect::<Vec<_>>().join(" ")

@@ -51,7 +51,8 @@ pub(super) fn drawn(shape: PieceShape, letter: &str) -> String {
     }
 }
 
-/// Returns an arrow of a CSS class from the middle of one square to another. Its width and opacity follow the weight.
+/// Returns an arrow of a CSS class from the middle of one square to another. The width and opacity of the arrow follow
+/// `weight`.
 pub(super) fn arrow(class: &str, [x0, y0]: [f32; 2], [x1, y1]: [f32; 2], weight: f32) -> String {
     let (dx, dy) = (x1 - x0, y1 - y0);
     let length = (dx * dx + dy * dy).sqrt();

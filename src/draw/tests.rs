@@ -183,7 +183,7 @@ impl Turned {
             places
         };
         assert_eq!(pieces(&straight, false), pieces(&turned, true), "{}", rules.identity.id);
-        // the name of the first column is below the last one
+        // in the turned drawing, the name of the first column is below the last column
         let label =
             |x: usize| format!("class=\"b-label\" x=\"{x}\" y=\"{}\">{}<", height + 18, view.columns[0]);
         assert!(straight.contains(&label(SQUARE / 2)) && turned.contains(&label(width - SQUARE / 2)));
@@ -200,7 +200,7 @@ fn a_board_is_turned_by_half_unless_it_stands() {
         .filter(|id| Games::open(id, &Settings::new()).map(|rules| Turned.on(rules)).unwrap())
         .collect();
     assert_eq!(opposite, ["caissa", "custodial-trap-intro", "phage"]);
-    // the position of the pieces decides
+    // where the pieces stand determines whether the players sit opposite each other
     let start = |name: &str| Settings::from([("start".to_string(), name.into())]);
     assert!(!Games::open("custodial-trap-intro", &start("quarters")).map(|rules| Turned.on(rules)).unwrap());
     assert!(

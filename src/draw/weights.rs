@@ -8,7 +8,7 @@ use super::{Drawing, Place, shapes};
 /// The largest number of weights of each kind that are written as numbers, and the smallest weight that is written.
 const NUMBERED: usize = 5;
 const LEAST: f32 = 0.03;
-/// How far an arrow of the second kind is moved to the side, so that both can be seen.
+/// How far an arrow of the second kind is moved to the side, so that arrows of both kinds can be seen.
 const ASIDE: f32 = 6.0;
 
 /// The appearance of one of the two kinds of weights.

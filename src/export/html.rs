@@ -2,8 +2,8 @@
 //!
 //! The file has the page of `page::assets` as one script; the program in WebAssembly (`assets/wasm`, built by
 //! `scripts/release/build_wasm.sh`), which answers the page (`page::engine`); and the notices of the program's
-//! components. It makes no requests: its content security policy permits only its own scripts. It is ASCII, so a host
-//! may name any charset; large data is in attributes, which browsers keep when they save a page.
+//! components. The page makes no requests: its content security policy permits only its own scripts. The file is ASCII,
+//! so a host may name any charset; large data is in attributes, which browsers keep when they save a page.
 
 use std::io::Write;
 use std::path::Path;
@@ -33,7 +33,7 @@ use crate::template::filled;
 static PROGRAM: LazyLock<String> =
     LazyLock::new(|| BASE64_STANDARD.encode(include_bytes!("../../assets/wasm/petteia.wasm.gz")));
 
-/// The notices of everything in the program, packed in the same way.
+/// The license notices of everything in the program, packed by gzip, in base64.
 static LICENSES: LazyLock<String> = LazyLock::new(|| {
     let own =
         "This page was made by Petteia, which may be used under the MIT license or the Apache License 2.0.";
@@ -52,7 +52,7 @@ pub struct Page<'a> {
     pub rules: &'a Opened,
     /// The trained agent.
     pub checkpoint: Option<&'a Checkpoint>,
-    /// The agent's name, for people.
+    /// The agent's name, as shown to people.
     pub agent: &'a str,
     /// The file of the agent's levels; without it, the default levels are used.
     pub levels: Option<&'a Shipped>,

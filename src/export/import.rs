@@ -77,8 +77,8 @@ pub fn import_bytes(bytes: &[u8], path: &Path, like: &Checkpoint, out: &Path) ->
     Ok((manifest, file.len()))
 }
 
-/// Rejects weights with which the network cannot compute, because each weight is a finite number, but their sums are
-/// too large to be finite.
+/// Rejects weights with which the network cannot compute: each weight is a finite number, but the sums are too large to
+/// be finite.
 fn check_sums(network: &Network, place: &str) -> Result<()> {
     let net = CpuNet::new(&network.weights(), Precision::F32).expect("every CPU has f32");
     let shape = net.shape();
@@ -141,7 +141,9 @@ fn chosen<'a>(
     for (name, sizes) in wanted {
         let Ok(tensor) = source.tensor(&name) else {
             let others = if others.is_empty() { String::new() } else { format!(", but has {}", names()) };
-            return Err(error(format!("it lacks the tensor `{name}`{others}; use the names of an export")));
+            return Err(error(format!(
+                "it lacks the tensor `{name}`{others}; name the tensors as `petteia export --format safetensors` does"
+            )));
         };
         if tensor.shape() != sizes {
             let is_turned = sizes.len() == 2 && tensor.shape().iter().rev().eq(&sizes);

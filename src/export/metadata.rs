@@ -1,7 +1,7 @@
 //! The metadata of an export, as names and texts that are the same in every format.
 //!
 //! The entry `petteia` is the checkpoint's manifest; this program reads only this entry and its SHA-256. The other
-//! entries repeat it and describe input, outputs, and layers for people and for other programs.
+//! entries repeat parts of the manifest and describe input, outputs, and layers for people and for other programs.
 
 use std::collections::BTreeMap;
 

@@ -209,7 +209,8 @@ impl<'a> GraphBuilder<'a> {
         self.node("Flatten", &format!("{name}.flatten"), &[input], vec![int("axis", 1)])
     }
 
-    /// Adds to all squares of each channel a number computed from [`GraphBuilder::pool`] of all channels.
+    /// Adds a layer that computes one number per channel from the [`GraphBuilder::pool`] of all channels and adds it to
+    /// all squares of the channel.
     fn global(&mut self, linear: &Linear, input: &str) -> String {
         let name = &linear.name;
         let pooled = self.pool(name, input);

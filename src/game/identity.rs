@@ -161,7 +161,7 @@ pub struct GameIdentity {
 }
 
 impl GameIdentity {
-    /// Returns the options as records have them, in which the rules of a text game are replaced by their checksum.
+    /// Returns the options as records store them: the rules of a text game are replaced by their checksum.
     pub fn options_of_records(&self) -> Settings {
         let mut options = self.options.clone();
         if let Some(text) = options.get_mut(TEXT) {

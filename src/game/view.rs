@@ -12,19 +12,19 @@ pub struct BoardView {
     pub rows: Vec<String>,
     /// A short text for each square, `[rows][columns]`.
     pub cells: Vec<Vec<String>>,
-    /// The letters that mark pieces among these texts: the first player's and the second player's. In games where
+    /// The letters that mark pieces in [`BoardView::cells`]: the first player's and the second player's. In games where
     /// players choose their colors later, these are the letters of the two colors.
     pub pieces: [String; 2],
     /// Anything that the board does not show (reserves, moves left); may be empty.
     pub note: String,
-    /// The number of pieces of each of [`BoardView::pieces`] next to the board, for drawings; `None` in a game without
+    /// For drawings, the number of pieces in reserve for each entry of [`BoardView::pieces`]; `None` in a game without
     /// reserves.
     pub reserves: Option<[usize; 2]>,
 }
 
 impl BoardView {
-    /// Returns the caption of a drawing: the note, unless the note only says whose letter is which, because drawings
-    /// show colored discs.
+    /// Returns the caption of a drawing: the note, or "" if the note only says which letter belongs to which player,
+    /// because drawings show colored discs.
     pub fn caption(&self, players: [&str; 2]) -> &str {
         let [first, second] = &self.pieces;
         let key = format!("{first} {}, {second} {}", players[0], players[1]);
@@ -69,7 +69,7 @@ impl BoardView {
 pub enum BoardStyle {
     /// All squares have the same color and lines between them.
     Plain,
-    /// The squares are light and dark; the one at the bottom left is dark.
+    /// The squares are light and dark; the square at the bottom left is dark.
     Checkered,
     /// The squares are loose tiles.
     Tiles,
@@ -97,7 +97,7 @@ pub enum Look {
 /// The shape of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names explain themselves")]
 pub enum PieceShape {
     /// A disc with the text of its square.
     Letter,

@@ -28,18 +28,18 @@
 //!
 //! | planes | content |
 //! |--------|---------|
-//! | 0, 1   | own checkers, the opponent's |
+//! | 0, 1   | own checkers, the opponent's checkers |
 //! | 2      | empty squares |
 //! | 3      | the checker that must continue jumping |
 //! | 4, 5   | own checkers next to an enemy, the opponent's |
 //! | 6, 7   | empty squares without own neighbors (restriction 1), without the opponent's |
 //! | 8, 9   | own checkers that can jump now, the opponent's that could in its turn |
-//! | 10, 11 | own checkers that these could capture, the opponent's that can be captured now |
+//! | 10, 11 | own checkers that the opponent could capture in its turn, the opponent's that can be captured now |
 //! | 12     | (plies - 500) / 500 everywhere, 0 up to ply 500 |
 //! | 13...  | n/2 rings of squares, the four in the center first |
 //!
 //! [`Game::encode`] takes about 27 ns on 10x10. Finding all legal actions as sets takes about as long. A random game
-//! spends most of its time listing them, since each of the 24 words holds only a few actions.
+//! spends most of its time listing the actions, since each of the 24 words holds only a few.
 //!
 //! The key contains the checkers, the side to move, the square of the checker that must continue jumping, and, from ply
 //! 500 on, the plies: the limit is only a safety net, far beyond real games of 80 to 210 actions.
@@ -153,8 +153,8 @@ fn around<const N: usize>(set: u128) -> (u128, u128) {
     (vertical | horizontal, upright.0 & upright.1 | level.0 & level.1 | vertical & horizontal)
 }
 
-/// Returns the empty squares without own neighbors: the targets that restriction 1 allows a checker that is not next to
-/// them.
+/// Returns the empty squares without own neighbors, which restriction 1 permits as targets for every checker that is
+/// not next to them.
 #[inline(always)]
 fn free<const N: usize>(own: u128, enemy: u128) -> u128 {
     Squares::<N>::ALL & !(own | enemy | around::<N>(own).0)

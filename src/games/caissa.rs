@@ -27,7 +27,7 @@
 //! | planes | content |
 //! |--------|---------|
 //! | 0-3    | own queen, rook, bishop, knight |
-//! | 4-7    | the opponent's |
+//! | 4-7    | the opponent's queen, rook, bishop, knight |
 //! | 8, 9   | tiles, holes |
 //! | 10     | tiles whose removal would disconnect the others (R4) |
 //! | 11     | both squares of the exchange that R7 forbids now |
@@ -38,10 +38,10 @@
 //!
 //! [`Game::encode`] takes about 500 ns, most of it for plane 10; a position has 24 bytes.
 //!
-//! The key contains the whole state, including the plies. This loses nothing, since lines that transpose have the same
-//! length, and it is needed because the limit can bind from any position. With the plies in the key, a game cannot run
-//! in circles. The ban is part of the state only if the forbidden action would be possible by R1, so it rarely
-//! separates positions with the same future.
+//! The key contains the whole state, including the plies. Including the plies loses nothing, since lines that transpose
+//! have the same length, and the plies are needed because every game can reach the limit. With the plies in the key, a
+//! game cannot run in circles. The ban is part of the state only if the forbidden action would be possible by R1, so it
+//! rarely separates positions with the same future.
 //!
 //! Position text: `<ranks 7..1> <side> <ban> <ply>`. In the ranks, `QRBN` are White's pieces, `qrbn` Black's, a number
 //! is that many empty tiles, and `*` is a hole; the side is `w` or `b`; the ban is `-` or the action that R7 forbids;

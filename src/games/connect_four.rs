@@ -19,8 +19,8 @@
 //! [`Game::encode`] takes about 130 ns.
 //!
 //! Position text: the columns played so far (`4455`), or `-` for the empty board. The state remembers the columns, so
-//! two move orders that lead to the same board give two states. Their [`Game::key`] is the same, since their future is
-//! the same.
+//! two move orders that lead to the same board give two states. Both states have the same [`Game::key`], since they
+//! have the same future.
 
 use crate::board::Symmetry;
 use crate::encode::Planes;
@@ -237,7 +237,7 @@ impl Game for ConnectFour {
                 return Err(wrong(format!("disc {ply}: `{letter}` is not a column from 1 to 7")));
             };
             if self.outcome(&state).is_some() {
-                return Err(wrong(format!("disc {ply}: the game is over before it")));
+                return Err(wrong(format!("disc {ply}: the game was already over")));
             }
             if state.height(column as usize - 1) == HEIGHT {
                 return Err(wrong(format!("disc {ply}: column {column} is full")));
@@ -319,7 +319,7 @@ mod tests {
             ("44x", "disc 3: `x` is not a column from 1 to 7"),
             ("4\u{664}", "disc 2: `\u{664}` is not a column"),
             ("1111111", "disc 7: column 1 is full"),
-            ("12121212", "disc 8: the game is over before it"),
+            ("12121212", "disc 8: the game was already over"),
         ];
         for (text, expected) in cases {
             let error = ConnectFour.parse_state(text).unwrap_err().to_string();

@@ -40,7 +40,7 @@
 //! |--------|--------------------------------------------------------------|
 //! | 0-2    | own men, the other color's, empty squares |
 //! | 3, 4   | own trapped men, the other color's |
-//! | 5, 6   | own men that could be captured if the other color were to move, other men that can be now |
+//! | 5, 6   | own men that the other color could capture if it were to move, its men that can be captured now |
 //! | 7      | inner squares |
 //! | 8, 9   | own men with the reserve / 18 everywhere, the other color's |
 //! | 10, 11 | own reserve / 18, the other color's |

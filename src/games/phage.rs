@@ -20,14 +20,14 @@
 //! | planes | content, ranks flipped for Black |
 //! |--------|--------------------------------------|
 //! | 0-3    | own circle, square, triangle, diamond |
-//! | 4-7    | the opponent's |
+//! | 4-7    | the opponent's circle, square, triangle, diamond |
 //! | 8      | closed squares |
 //! | 9      | open squares |
 //! | 10-13  | own slides left / 7, by kind, everywhere |
-//! | 14-17  | the opponent's |
+//! | 14-17  | the opponent's slides left / 7, by kind, everywhere |
 //! | 18     | 1 if White is to move (the draw rule of P5 is not symmetric) |
 //! | 19-22  | where each own piece can slide now |
-//! | 23-26  | where each of the opponent's could |
+//! | 23-26  | where each of the opponent's pieces could slide |
 //!
 //! [`Game::encode`] takes about 30 ns.
 //!
@@ -495,7 +495,13 @@ fn parse_board(board: &str) -> Result<(u64, [[u8; KINDS]; 2]), String> {
                     pieces[player][kind] = (y * SIDE + x) as u8;
                 }
                 _ if letter == 'x' => {}
-                _ => return Err(format!("rank {}: `{letter}` is not a square of a board", y + 1)),
+                _ => {
+                    return Err(format!(
+                        "rank {}: `{letter}` is not a piece, a closed square (`x`), or a number of open squares \
+                         (1 to 8)",
+                        y + 1
+                    ));
+                }
             }
             after_digit = run > 0;
             x += run.max(1);
@@ -520,7 +526,10 @@ fn parse_left(text: &str) -> Result<[[u8; KINDS]; 2], String> {
     };
     let both = text.split_once('/').and_then(|(white, black)| Some([digits(white)?, digits(black)?]));
     both.ok_or_else(|| {
-        format!("the slides left must be four digits 0..7 per side like `7777/7777`, not `{text}`")
+        format!(
+            "the numbers of remaining slides must be four digits from 0 to 7 for each side, like `7777/7777`, not \
+             `{text}`"
+        )
     })
 }
 
@@ -551,15 +560,15 @@ mod tests {
         let cases = [
             (String::new(), "three fields"),
             (INITIAL.replace(" w ", " W "), "`w` or `b`, not `W`"),
-            (INITIAL.replace("7777/", "7778/"), "four digits 0..7 per side"),
-            (INITIAL.replace("7777/", "777/"), "four digits 0..7 per side"),
+            (INITIAL.replace("7777/", "7778/"), "four digits from 0 to 7 for each side"),
+            (INITIAL.replace("7777/", "777/"), "four digits from 0 to 7 for each side"),
             (INITIAL.replace(" w ", " b "), "White has made 0 moves and Black 0"),
             (INITIAL.replace("7d", "6xd"), "1 squares are closed after 0 moves"),
             (board("7d/5t2/3s4/1c6/6C1/4S3/2T5"), "7 ranks, not 8"),
             (board("7d/5t2/3s4/1c6/6C1/4S3/2T6/D7"), "rank 2 has more than 8 squares"),
             (board("7d/5t2/3s4/1c6/6C1/4S3/2T4/D7"), "rank 2 has 7 squares, not 8"),
             (board("7d/5t2/3s4/1c6/6C1/4S3/2T14/D7"), "rank 2: two adjacent numbers"),
-            (board("7d/5t2/3s4/1c6/6C1/4S3/2\u{e9}5/D7"), "rank 2: `\u{e9}` is not a square"),
+            (board("7d/5t2/3s4/1c6/6C1/4S3/2\u{e9}5/D7"), "rank 2: `\u{e9}` is not a piece"),
             (board("7d/5t2/3s4/1c6/6C1/4S3/2T5/D6D"), "more than one `D`"),
             (board("7d/5t2/3s4/1c6/6C1/4S3/8/D7"), "no `T`"),
         ];

@@ -1,5 +1,5 @@
-//! Auxiliary heads exist only in training: their targets give the tower more to learn from each position (Wu 2019,
-//! arXiv:1902.10565). They are never computed in play, and exports do not contain them.
+//! Auxiliary heads exist only in training, where their targets give the tower more to learn from each position (Wu
+//! 2019, arXiv:1902.10565). Auxiliary heads are never computed in play, and exports do not contain them.
 //!
 //! A head consists of a [`HeadKind`], its layers, and the weight of its loss, which is a setting of `[net]`. The
 //! targets of heads are in [`replay::auxiliary`](crate::replay::auxiliary), and their losses are in
@@ -52,16 +52,16 @@ impl HeadKind {
 /// An auxiliary head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuxiliaryHead {
-    /// Its target.
+    /// The target of the head.
     pub kind: HeadKind,
-    /// The weight of its loss.
+    /// The weight of the head's loss.
     pub weight: f32,
-    /// The layers to its logits, part by part: from the features of the policy, or from the last hidden row of the
-    /// value head.
+    /// The layers that produce the head's logits, part by part. Their input is the features of the policy, or the last
+    /// hidden row of the value head.
     pub parts: Vec<Vec<Layer>>,
 }
 
-/// Returns the heads that these settings ask for.
+/// Returns the auxiliary heads that `config` asks for.
 pub(super) fn heads(config: &NetConfig, shape: Shape) -> Vec<AuxiliaryHead> {
     let parts = |kind| match kind {
         HeadKind::SoftPolicy => logits("soft", config.filters, shape),

@@ -4,9 +4,10 @@
 //! The devices are the CPU and the best GPU that this machine's drivers report; if there is no GPU, an error says in
 //! one sentence what is missing. A software driver counts as a GPU and ranks last. burn's results on a GPU agree with
 //! those on the CPU within rounding errors, but their bytes depend on the GPU and may depend on which positions share a
-//! batch. If a GPU fails later, burn panics during training; during play, the failure is an error if burn reports it.
+//! batch. If a GPU fails after it was found, burn panics during training; during play, the failure is an error if burn
+//! reports it.
 //!
-//! burn's programs are compiled as WGSL. burn's own SPIR-V, which its feature `vulkan` would use, crashes Mesa's
+//! burn's GPU programs are compiled to WGSL. burn's own SPIR-V, which its feature `vulkan` would use, crashes Mesa's
 //! software driver (22.3) and gives wrong numbers in SwiftShader.
 
 use std::sync::Once;
@@ -17,12 +18,12 @@ use burn_std::config::RuntimeConfig;
 
 use crate::error::{Error, Result};
 
-/// The number of positions that a GPU wants in one batch. It is large because burn starts dozens of programs for a
-/// forward pass, whatever the size of the batch.
+/// The number of positions that a GPU wants in one batch. Large batches are faster because burn starts dozens of
+/// programs for a forward pass, whatever the size of the batch.
 const BATCH: usize = 256;
 
-/// The number of positions that burn wants in one batch on the CPU. It is small because burn computes a network
-/// operation by operation, each on all cores, so a few positions at once are faster.
+/// The number of positions that burn wants in one batch on the CPU. Small batches are faster because burn computes a
+/// network operation by operation, each on all cores.
 const BATCH_ON_CPU: usize = 16;
 
 /// Returns this CPU, without gradients. Never use `Device::default()`: it picks a GPU if a backend for one is
@@ -49,7 +50,7 @@ fn configure() {
     });
 }
 
-/// Returns burn's device for the GPU, without gradients.
+/// Returns burn's device for the GPU, without autodiff.
 ///
 /// # Errors
 /// If no driver reports a GPU, or if the GPU does not answer.

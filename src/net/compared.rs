@@ -1,9 +1,10 @@
 //! A GPU is trusted only after it has computed the same results as the CPU.
 //!
-//! A driver may report success and write nothing, and a GPU may have broken memory. A network would then train or play
-//! with meaningless numbers. Therefore, a GPU that was found must first compute a small network ([`expect_same`]), and
-//! the results for the first batch of each loaded network are compared with the CPU's ([`watched`]). Input: a forward
-//! pass. Output: the same forward pass, or an error that blames the GPU and not the weights.
+//! A driver may report success and write nothing, and a GPU may have broken memory. With such a GPU, a network would
+//! train or play with meaningless numbers. A GPU that was found must therefore first compute a small network
+//! ([`expect_same`]), and the results for the first batch of each loaded network are compared with the CPU's
+//! ([`watched`]). Input: a forward pass. Output: the same forward pass, or an error that blames the GPU and not the
+//! weights.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +23,7 @@ use crate::random::{Purpose, stream};
 /// The permitted difference between a logit and the CPU's when factors have 16 bits, relative to the largest logit or
 /// to 1, whichever is larger. Networks of all shapes with random weights differ by up to 0.04.
 pub(super) const WITH_16_BITS: f32 = 0.25;
-/// The same tolerance for engines that compute in 32 bits.
+/// Like [`WITH_16_BITS`], but for engines that compute in 32 bits.
 #[cfg(feature = "train")]
 pub(super) const WITH_32_BITS: f32 = 0.01;
 /// The maximum number of positions that are compared.

@@ -52,8 +52,8 @@ debug_fields!(SharedNet, shape);
 
 impl SharedNet {
     /// Returns the forward pass that `config` asks for, on the CPU: the fused pass or burn's. The fused pass computes
-    /// in f32 if the CPU lacks the configured precision or if that precision is `auto` (`precision::fastest` finds a
-    /// definite one).
+    /// in f32 if the CPU lacks the configured precision or if that precision is `auto` (`precision::fastest` replaces
+    /// `auto`).
     #[expect(clippy::missing_panics_doc, reason = "every CPU has f32")]
     pub fn new(network: &Network, config: &NetConfig) -> SharedNet {
         SharedNet::from_forward(match config.evaluator {
@@ -65,7 +65,7 @@ impl SharedNet {
             }
             #[cfg(feature = "train")]
             EvaluatorKind::Burn => Arc::new(BurnNet::new(network, &backend::cpu())),
-            // the fused pass computes the same within rounding
+            // the fused pass computes the same numbers within rounding errors
             #[cfg(not(feature = "train"))]
             EvaluatorKind::Burn => {
                 Arc::new(CpuNet::new(&network.weights(), Precision::F32).expect("every CPU has f32"))

@@ -1,9 +1,9 @@
 //! The forward pass as a trait: anything that turns encoded positions into logits.
 //!
 //! A [`Forward`] holds the weights and is shared by all threads; each thread has its own [`Pass`], which holds the
-//! buffers. The caller decides the size of a batch. A pass may compute a batch at once, as the passes here do, or queue
-//! it with the batches of other threads and wait. The two passes here are the fused one of [`infer`](super::infer) and
-//! burn's own, which is the reference.
+//! buffers. The caller decides the size of a batch. A pass may compute a batch at once or queue it with the batches of
+//! other threads and wait. This crate has two passes, both of which compute at once: the fused one of
+//! [`infer`](super::infer) and burn's own, which is the reference.
 
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ pub trait Forward: Send + Sync {
 
 /// One thread's forward pass.
 pub trait Pass: Send {
-    /// Evaluates a batch. A result depends only on its position, not on the rest of the batch (within rounding errors
-    /// if burn computes on a GPU).
+    /// Evaluates a batch. The result for a position does not depend on the rest of the batch (except for rounding
+    /// errors if burn computes on a GPU).
     ///
     /// # Errors
     /// If the device that computes the batch fails.
@@ -50,7 +50,7 @@ pub trait Pass: Send {
 #[derive(Debug)]
 pub struct Batch<'a> {
     /// The encoded positions, `[n, words]`: the [`Planes::words`](crate::encode::Planes::words) of each.
-    /// [`Shape::expand`] turns them into floats.
+    /// [`Shape::expand`] turns the words into floats.
     pub planes: &'a [u64],
     /// The actions of each position for which logits are wanted.
     pub wanted: Wanted<'a>,

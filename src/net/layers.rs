@@ -1,7 +1,7 @@
 //! The description of a network: the list of its layers, derived from the settings and the sizes of a game.
 //!
-//! This list alone defines what a network computes; everything else follows from it. [`model`](super::model) trains
-//! it, `tensors` expects its tensors in a file, [`weights`](super::weights) has its numbers,
+//! The list of layers alone defines what a network computes; everything else follows from it. [`model`](super::model)
+//! trains the network, `tensors` checks a file of its tensors, [`weights`](super::weights) has its numbers,
 //! [`infer`](super::infer) runs it, and exports write it as ONNX and as JSON in their metadata.
 
 use serde::Serialize;

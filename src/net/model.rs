@@ -3,7 +3,7 @@
 //!
 //! Input: a [`Network`], whose numbers become parameters with ids derived from their paths. (burn's generator is
 //! global, its parameters are lazy, and its ids are random, so this module uses none of the three.) Output:
-//! [`Model::snapshot`], a network again; only networks are saved and play.
+//! [`Model::snapshot`], which is a [`Network`] again. Only a [`Network`] is saved or plays, never a [`Model`].
 
 use burn::module::{Devices, Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -108,7 +108,7 @@ impl Model {
 
     /// Maps planes `[n, planes, h, w]` to policy logits `[n, actions]` and value logits `[n, 3]` (win, draw, loss for
     /// the player to move). Batch norm uses the batch's statistics on an autodiff device, and the running statistics on
-    /// others.
+    /// other devices.
     pub fn forward(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
         let Outputs { policy, wdl, .. } = self.outputs(planes, None);
         (policy, wdl)
@@ -183,8 +183,8 @@ pub(crate) fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64>
     }
 }
 
-/// Reads the numbers of these tensors, concatenated. They are read together because a device finishes all its work
-/// before each read.
+/// Returns the numbers of these tensors, concatenated. All tensors are read together, because a device finishes all its
+/// work before each read.
 pub(crate) fn read(numbers: Vec<Tensor<1>>) -> Vec<f32> {
     if numbers.is_empty() {
         Vec::new()
@@ -213,7 +213,7 @@ impl ModuleMapper for Fill<'_> {
         let (_, tensor, mapper) = param.consume();
         let data = TensorData::new(self.network.tensor(&path).to_vec(), tensor.dims());
         let tensor = Tensor::from_data(data, &tensor.device());
-        // a tensor made from data is not tracked by default; without this, a kernel would never be trained
+        // a tensor made from data is not tracked by default; without `require_grad`, a kernel would never be trained
         let tensor = if tensor.device().is_autodiff() { tensor.require_grad() } else { tensor };
         Param::from_mapped_value(path_id(&path), tensor, mapper)
     }

@@ -41,8 +41,9 @@ pub struct Network {
 }
 
 impl Network {
-    /// Makes a network with random initial weights from the stream of `seed`: He-normal kernels and matrices (He et
-    /// al. 2015), and biases of 0. The last layers begin small, so that a new network prefers hardly any action.
+    /// Makes a network with random initial weights from the stream of `seed`: He-normal kernels and matrices (He et al.
+    /// 2015), and biases of 0. The last layers begin with small weights, so that a new network prefers no action by
+    /// much.
     pub fn new(config: &NetConfig, shape: Shape, seed: u64) -> Network {
         let layers = Layers::new(config, shape);
         let mut random = stream(seed, Purpose::Weights, &[]);
@@ -69,9 +70,9 @@ impl Network {
     }
 
     /// Returns a network of `config` for a game of `shape` that keeps the weights of every layer whose sizes stay the
-    /// same. The other layers begin with weights from the stream of `seed`; their names are returned, too. Layers
-    /// that do not exist in the new network are dropped. If the number of input planes differs, the first convolution
-    /// keeps its weights for the planes that both have, which are the first ones.
+    /// same. The other layers begin with weights from the stream of `seed`; their names are returned, too. Layers that
+    /// do not exist in the new network are dropped. If the number of input planes differs, the first convolution keeps
+    /// its weights for the planes that both networks have, which come first.
     #[expect(clippy::missing_panics_doc, reason = "a network has the tensors of its description")]
     pub fn adapted(mut self, config: &NetConfig, shape: Shape, seed: u64) -> (Network, Vec<String>) {
         let mut network = Network::new(config, shape, seed);
@@ -96,7 +97,7 @@ impl Network {
         (network, new_layers)
     }
 
-    /// Returns the description of its layers.
+    /// Returns the description of the network's layers.
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
@@ -190,7 +191,7 @@ fn of_layer(tensor: &str) -> &str {
     tensor.rsplit_once('.').map_or("", |(layer, _)| layer)
 }
 
-/// Draws He-normal numbers, scaled by a tenth if they should begin small.
+/// Draws He-normal weights, a tenth as large if the layer should begin with small weights.
 fn first_weights(sizes: &[usize], small: bool, random: &mut Random) -> Vec<f32> {
     // kernels are [out, in, k, k], matrices [in, out]
     let inputs: usize = if sizes.len() == 4 { sizes[1..].iter().product() } else { sizes[0] };

@@ -86,8 +86,8 @@ fn pooled(planes: Tensor<4>) -> Tensor<2> {
     Tensor::cat(vec![squares.clone().mean_dim(2), squares.max_dim(2)], 1).flatten(1, 2)
 }
 
-/// A layer with weights. Its derived `visit` and `map` are not used, because they would put the variant's name into
-/// the path.
+/// A layer with weights. The derived methods `visit` and `map` are not used, because they would put the variant's name
+/// into the path.
 #[derive(Module, Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are of the largest variant")]
 pub(super) enum Part {

@@ -157,7 +157,7 @@ pub(crate) fn times_of_f32<G: Game>(
     Some(trials[1].seconds / trials[0].seconds)
 }
 
-/// Returns the pick among `trials`, the first of which is f32's.
+/// Returns the precision to use; the first of the `trials` is that of f32.
 pub(crate) fn pick(trials: &[Trial]) -> Precision {
     let limit = trials[0].seconds * WORTH_IT;
     let pays = |trial: &&Trial| trial.seconds < limit && trial.distance.is_small();

@@ -1,8 +1,8 @@
 //! A source of evaluators for any game.
 //!
-//! Input: random playouts, nothing, or a network. Output: an [`Evaluator`] for each thread that asks for one. A
-//! source does not depend on the type of a game, so code that starts a match or a generation does not need to know
-//! that type.
+//! Input: the kind of evaluation: random playouts, no knowledge (equal priors and value 0), or a network. Output: an
+//! [`Evaluator`] for each thread that asks for one. A source does not depend on the type of a game, so code that starts
+//! a match or a generation does not need to know that type.
 
 use std::sync::{Arc, Mutex};
 
@@ -68,7 +68,7 @@ impl Stopwatch {
     }
 }
 
-/// The network's evaluator, which measures the time of each part.
+/// A network's evaluator that measures the time of each stage.
 struct Timed<G: Game> {
     inner: NetEvaluator<G>,
     watch: Arc<Stopwatch>,

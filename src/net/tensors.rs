@@ -22,8 +22,8 @@ use crate::error::{Error, Result};
 
 /// The size, in bytes, of the header's length at the start of the file.
 pub(crate) const PREFIX: u64 = 8;
-/// The maximum length of a header, in bytes. The header of the largest network takes a tenth of it, or a third in
-/// exports of earlier versions, which also recorded how large the network's activations become.
+/// The maximum length of a header, in bytes. The header of the largest network takes a tenth of this length, or a third
+/// in exports of earlier versions, which also recorded how large the network's activations become.
 pub(crate) const LARGEST_HEADER: u64 = 1 << 22;
 /// The header entry that is not a tensor.
 const METADATA: &str = "__metadata__";

@@ -12,7 +12,7 @@ const DEAD: f64 = 0.01;
 /// A network: its layers and their numbers.
 #[derive(Clone, Debug)]
 pub struct Weights {
-    /// Its layers.
+    /// The network's layers.
     pub layers: Layers,
     /// The numbers of every layer that has weights, by its name.
     pub numbers: BTreeMap<String, Numbers>,
@@ -56,7 +56,7 @@ impl Weights {
     /// Checks that the layers fit each other and that the numbers fit the layers.
     ///
     /// # Panics
-    /// If they do not fit.
+    /// If the layers do not fit each other, or the numbers do not fit the layers.
     pub fn check(&self) {
         self.layers.check();
         for layer in self.layers.weighted() {

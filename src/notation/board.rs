@@ -1,6 +1,6 @@
 //! Converts the squares in game files to squares of a game's board, and builds positions from stones.
 //!
-//! Both depend only on what every game provides: its board with its pieces, and the text of its initial position.
+//! This code depends only on what every game provides: its board with its pieces, and the text of its initial position.
 //! Squares are numbered as in [`crate::board`]: rows from the bottom, each from the left.
 
 use super::{Color, Setup};
@@ -8,12 +8,12 @@ use crate::board::{parse_ranks, parse_square, ranks_text, square_text};
 use crate::error::quoted;
 use crate::game::{BoardStyle, Game, Player};
 
-/// The row of the board that is row `a` in files that write a square as two letters (`hg`).
+/// The direction in which files that write a square as two letters (`hg`) count the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
     /// Rows are counted from the top, as in files of programs for Go.
     Down,
-    /// Rows are counted from the bottom, for programs that begin with the top row in games that call that row 1.
+    /// Rows are counted from the bottom, as in files of programs that draw the game's row 1 at the top.
     Up,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct WrittenBoard {
     pub height: usize,
     pub width: usize,
     is_hexagonal: bool,
-    /// The letters of each player's pieces: that of the man and that of the king.
+    /// For each player, the letter of the man and the letter of the king.
     letters: [[Option<char>; 2]; 2],
     /// The letters of all pieces.
     all: String,
@@ -60,7 +60,7 @@ impl WrittenBoard {
             letters,
             all: view.pieces.concat(),
             pieces: firsts + seconds,
-            // the mean rows, counted from the top
+            // compare the mean rows of both players' pieces, counted from the top
             is_first_above: first * seconds < second * firsts,
         }
     }

@@ -1,7 +1,7 @@
 //! Reads recorded games in PDN, in SGF (with its dialect GGF), and as plain lists of actions.
 //!
 //! Input: the text of a file from any source. Output: the [games](Written) in it, which are [read](fn@read) one after
-//! another and not yet trusted. The rules then give [what was played](playing::replay) or [why a game is
+//! another and not yet checked. The rules then give [what was played](playing::replay) or [why a game is
 //! refused](Refused). The notations do not know the rules of any game: what a file's squares mean follows from the
 //! game's board and the texts of its actions.
 
@@ -64,14 +64,14 @@ impl Notation {
 
 /// The colors of the players in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names explain themselves")]
 pub enum Color {
     Black,
     White,
 }
 
 impl Color {
-    /// Returns the color of a word that begins with its letter.
+    /// Returns the color whose letter the word begins with.
     fn of(word: &str) -> Option<Color> {
         match word.trim().chars().next()?.to_ascii_lowercase() {
             'b' => Some(Color::Black),
@@ -186,7 +186,7 @@ pub struct Unread {
     pub what: String,
 }
 
-/// Returns the games of a text in order. After a game that cannot be read, it continues with the next one.
+/// Returns the games of a text in order. After a game that cannot be read, reading continues with the next one.
 ///
 /// ```
 /// use petteia::notation::{Notation, read};

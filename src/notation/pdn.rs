@@ -288,6 +288,6 @@ fn position(text: &str) -> Result<Setup, String> {
             return Err(fault());
         }
     }
-    // a word that begins like a color is not a position without pieces
+    // a word that begins with the letter of a color but lists no pieces is not a position
     if setup.stones.is_empty() { Err(fault()) } else { Ok(setup) }
 }

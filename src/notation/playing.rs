@@ -72,7 +72,7 @@ fn refused<T>(reason: Reason, ply: Option<usize>, what: impl Into<String>) -> Re
     Err(Refused { reason, ply, what: what.into() })
 }
 
-/// What was played.
+/// A written game after it was played by the rules.
 #[derive(Clone, Debug)]
 pub struct Replayed<G: Game> {
     /// The start position and the actions.
@@ -232,8 +232,8 @@ impl<'a, G: Game> Playing<'a, G> {
         Ok(Replayed { session: self.session, said: self.said })
     }
 
-    /// Returns whether no more actions follow. A resignation or, in a list of actions, a result may still follow; it is
-    /// stored.
+    /// Returns whether `written` and `rest` are not actions but the end of the game: a resignation or, in a list of
+    /// actions, a result. If so, stores the result.
     fn is_end(&mut self, written: &Move, rest: &[Move]) -> bool {
         let text = written.text.to_lowercase();
         let given_up = match text.as_str() {
@@ -276,8 +276,8 @@ impl<'a, G: Game> Playing<'a, G> {
         }
     }
 
-    /// Refuses an action by the player who is not to move, unless the player to move can only pass; that pass is
-    /// played.
+    /// Refuses an action by the player who is not to move, unless the player to move can only pass. In that case, plays
+    /// the pass.
     fn check_turn(&mut self, written: &Move, ply: Option<usize>) -> Result<(), Refused> {
         let Some(color) = written.by else { return Ok(()) };
         let is_turn = |this: &Self| this.player(color) == this.to_move();
@@ -348,7 +348,7 @@ impl<'a, G: Game> Playing<'a, G> {
             "swap-pieces" | "swap" => "swap".into(),
             _ => match self.board.of_letters(text, self.rows) {
                 Some(square) => name_of(square, self.board),
-                // `tt` is a pass on the boards of old files
+                // in old files, `tt` is a pass on boards that have no such square
                 None if text == "tt" => "pass".into(),
                 None => text.to_string(),
             },
@@ -419,8 +419,8 @@ fn black<G: Game>(game: &G, written: &Written) -> Player {
     }
 }
 
-/// Returns whether a swap only exchanges seats, which shows when the same color acts again: then nothing changes on the
-/// board, and the colors in the file stay right.
+/// Returns whether a swap only exchanges seats. In that case, the same color acts again, nothing changes on the board,
+/// and the colors in the file remain correct.
 fn is_change_of_seats(written: &Move, next: Option<&Move>) -> bool {
     let is_swap = written.text.to_ascii_lowercase().starts_with("swap");
     is_swap && written.by.is_some() && next.is_some_and(|next| next.by == written.by)
@@ -455,8 +455,8 @@ pub fn actions_of<G: Game>(game: &G, state: &G::State, word: &str) -> Option<Vec
     Some(actions)
 }
 
-/// Returns all sequences of actions by which a player can, in one turn, move a piece from the first square of `path` to
-/// the last, over the others in order. Each comes with the position after it.
+/// Returns all sequences of actions by which a player can, in one turn, move a piece along the squares of `path`, from
+/// the first to the last. Each sequence comes with the position after it.
 fn chains<G: Game>(
     game: &G,
     state: &G::State,

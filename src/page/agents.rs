@@ -1,7 +1,7 @@
 //! Loaded agents, kept for later requests.
 //!
 //! An agent is identified by the contents of its files, not only by their path: if a run is trained again in the same
-//! folder or an export is replaced in place, the result is another agent, and the old one is dropped.
+//! folder or an export is replaced in place, the result is another agent, and the old agent is dropped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,8 @@ impl Agents {
             AgentSpec::Trained(path, ..) => Some(path.clone()),
             _ => None,
         };
-        // determined before loading, so that files that change in the meantime are loaded again the next time
+        // the identity is determined before loading, so that files that change in the meantime are loaded again the
+        // next time
         let network = match spec {
             // the network of a shipped agent never changes, and a program carries one for each game
             AgentSpec::Shipped(..) | AgentSpec::Level(_) => Some(SHIPPED.into()),
@@ -101,7 +102,7 @@ fn place_of(about: &fs::Metadata) -> String {
     format!("{:x}-{:x}-{:x}-{:x}", about.dev(), about.ino(), about.ctime(), about.ctime_nsec())
 }
 
-/// Returns an empty text, because other systems do not provide this.
+/// Returns an empty text, because systems other than Unix do not provide these numbers.
 #[cfg(not(unix))]
 fn place_of(_about: &fs::Metadata) -> String {
     String::new()

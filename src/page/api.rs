@@ -1,8 +1,9 @@
 //! The requests of a page about games, and the answers to them, as types.
 //!
-//! The bodies and answers are JSON with these names, whether the page asks a server (`petteia serve`, under `/api`) or
-//! the program in its own file ([`engine`](super::engine)). A player is `first` or `second`; an outcome is one of these
-//! or `draw`; an action is its text; a square is a row and a column of the drawn board, counted from the top left.
+//! Requests and answers are JSON with the field names of these types, whether the page asks a server (`petteia serve`,
+//! under `/api`) or the program in its own file ([`engine`](super::engine)). A player is `first` or `second`; an
+//! outcome is `first`, `second`, or `draw`; an action is its text; a square is a row and a column of the drawn board,
+//! counted from the top left.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,12 +22,12 @@ pub(crate) struct PlayedGame {
     pub(crate) game: String,
     #[serde(default)]
     pub(crate) options: Settings,
-    /// The start position; the usual one if missing.
+    /// The start position; the game's usual start if missing.
     #[serde(default)]
     pub(crate) start: Option<String>,
     #[serde(default)]
     pub(crate) actions: Vec<String>,
-    /// The player who resigned after these actions.
+    /// The player who resigned after the last action.
     #[serde(default)]
     pub(crate) resigned: Option<Side>,
 }
@@ -71,7 +72,7 @@ pub(crate) struct Question {
     /// The level of the shipped agent, 1 to 9, instead of a number of simulations.
     #[serde(default)]
     pub(crate) level: Option<usize>,
-    /// The page's name for itself; a new question ends the earlier one from the same page.
+    /// The page's name for itself; a new question ends the search for an earlier question from the same page.
     #[serde(default)]
     pub(crate) page: String,
 }
@@ -260,7 +261,7 @@ pub(crate) struct SearchAnswer {
     pub(crate) score: Option<f32>,
     /// The number of simulations; `None` if the agent does not search.
     pub(crate) simulations: Option<usize>,
-    /// The chosen action first, then the others by visits; empty without a search.
+    /// The actions: the chosen action first, then the others by visits; empty without a search.
     pub(crate) visits: Vec<Visited>,
     /// The expected continuation.
     pub(crate) line: Vec<String>,

@@ -13,10 +13,10 @@ const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// The page itself, with places for the token and the icon.
+/// The page itself, with placeholders for the token and the icon.
 pub(crate) const INDEX: (&str, &str) = (HTML, include_str!("assets/index.html"));
 
-/// The page in a file, with places for everything that the file carries.
+/// The page in a file, with placeholders for everything that the file carries.
 pub(crate) const FILE_PAGE: &str = include_str!("file/index.html");
 /// Returns the script through which the program in a file answers.
 pub(crate) fn file_answering() -> String {

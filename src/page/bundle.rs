@@ -6,12 +6,11 @@
 
 use std::fmt::Write;
 
-/// Returns the script that does what `entry` does with the modules that it imports; `find` returns the text of a
-/// script.
+/// Combines the script `entry` and the modules that it imports into one script; `find` returns the text of a script.
 ///
 /// # Panics
-/// If a script imports something that does not exist, or imports itself by way of others; both would be bugs in this
-/// program's files.
+/// If a script imports something that does not exist, or imports itself through other scripts; both would be bugs in
+/// this program's files.
 pub(crate) fn bundle<'a>(entry: &'a str, find: impl Fn(&str) -> Option<&'a str>) -> String {
     let mut order = Vec::new();
     add(entry, &find, &mut order, &mut Vec::new());

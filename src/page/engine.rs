@@ -53,7 +53,7 @@ impl Contents {
     /// Reads the contents from JSON.
     ///
     /// # Errors
-    /// If the text is something else.
+    /// If the text is not such JSON.
     pub fn parse(text: &[u8]) -> Result<Contents> {
         read(text)
     }
@@ -278,7 +278,7 @@ mod tests {
         let answers = [1, 7, 10_000].map(|rounds| searched(&mut engine, &body, rounds));
         assert_eq!(answers[0]["simulations"], 60);
         assert!(answers.iter().all(|other| *other == answers[0]));
-        // without patience, only the first evaluation is known
+        // with 0 rounds, only the first evaluation is known
         let mut reply = request(&mut engine, "search", &body).unwrap();
         assert_eq!(reply, Reply::Later);
         reply = request(&mut engine, "go_on", &json!({"rounds": 0})).unwrap();

@@ -64,7 +64,7 @@ pub(crate) struct Patience<'a> {
 }
 
 impl Thinking {
-    /// Continues as long as there is patience; returns true if nothing is left to do.
+    /// Continues the search as long as `patience` allows; returns true if nothing is left to search.
     pub(crate) fn go_on(&mut self, patience: &Patience) -> Result<bool> {
         let Thinking { agent, is_limited, .. } = self;
         let is_enough = |search: &Search<AnyGame>| {
@@ -94,7 +94,7 @@ impl GameTable {
         &self.rules.game
     }
 
-    /// Returns the game as it was sent; its last action may be something that a person typed.
+    /// Returns the game as it was sent; its last action may be text that a person typed.
     fn session(&self, place: &PlayedGame) -> Result<Session<AnyGame>> {
         let game = self.game();
         let start = match &place.start {
@@ -115,7 +115,7 @@ impl GameTable {
         self.game().action_text(state, action)
     }
 
-    /// Returns how a game ended, and says it in words.
+    /// Returns the outcome of a game, and a description of its end; `None` if the game is not over.
     fn result(&self, state: &AnyState, resigned: Option<Player>) -> Option<(Outcome, String)> {
         let game = self.game();
         if let Some(loser) = resigned {
@@ -316,7 +316,7 @@ impl SeatedAgent {
         })
     }
 
-    /// Returns the numbers of a search, or what is known about the position without one.
+    /// Returns the numbers of a search, or what is known about the position without a search.
     fn answer(&self, state: &AnyState, thought: &Thought) -> SearchAnswer {
         let SeatedAgent { table, agent: LoadedAgent { network, .. } } = self;
         let (game, Thought { analysis, proven }) = (table.game(), thought);

@@ -10,7 +10,8 @@ use std::time::Duration;
 const INCREMENT_SPENT: f64 = 0.8;
 /// The largest number of shares that a search whose result is in doubt may take.
 const DOUBT: f64 = 2.5;
-/// The largest fractions of the time left that an action may take: any action, and the last action of a period.
+/// The largest fractions of the time left that one action may take: first for any action, then for the last action of a
+/// period.
 const MOST_OF_LEFT: f64 = 0.3;
 const MOST_OF_LAST: f64 = 0.9;
 /// The reserve for delays on a busy machine, at most half of the time left. With less time left than this, actions
@@ -44,8 +45,8 @@ pub struct TimeBudget {
 }
 
 impl Clock {
-    /// Returns the budget of an action if the player expects `ahead` more actions, including this one. It is zero if
-    /// the clock has no time to spare; in this case the first action found is played.
+    /// Returns the budget of an action if the player expects `ahead` more actions, including this one. The budget is
+    /// zero if the clock has no time to spare; in this case, the first action found is played.
     pub fn budget(&self, ahead: f64) -> TimeBudget {
         let usable =
             self.left.saturating_sub(self.overhead.saturating_add(SAFETY.min(self.left / 2))).as_secs_f64();
@@ -95,8 +96,8 @@ mod tests {
             }
         }
 
-        /// The time lost outside the search does not use up the clock, either: never if the increment covers it, and
-        /// not within the expected number of actions if it does not.
+        /// The time lost outside the search does not use up the clock, either: never if the increment covers this time,
+        /// and otherwise not within the expected number of actions.
         #[test]
         fn the_overhead_is_paid_for(left in 1_000u64..600_000, increment in 0u64..5_000, ahead in 1u64..200) {
             let overhead = ms(10);

@@ -1,8 +1,8 @@
 //! Runs a conversation: reads lines from any reader, searches on a thread, and writes lines to any writer.
 //!
-//! There are three threads: one reads, one searches, and the caller's thread handles the events of both in order. Only
-//! the caller's thread writes. Memory is limited: a line has a maximum length, and the reader pauses while too many
-//! lines are waiting.
+//! There are three threads: one reads, one searches, and the caller's thread handles the events of the other two in
+//! order. Only the caller's thread writes. Memory is limited: a line has a maximum length, and the reader pauses while
+//! too many lines are waiting.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
@@ -119,12 +119,13 @@ pub fn converse(
     let backlog = Arc::new(Backlog::default());
     interrupter(Interrupter(events.clone()));
     thread::scope(|scope| {
-        // moved in here so that a panic drops it: the searching thread may be waiting for room among the events
+        // the receiver is moved in here so that a panic drops it: the searching thread may be waiting for room among
+        // the events
         let incoming = incoming;
         let _stops = StopsAtEnd(stop.clone());
         let (to_driver, room) = (events.clone(), backlog.clone());
-        // spawned outside the scope, which would wait for this thread, while the thread may wait for a line that never
-        // comes
+        // the reading thread is spawned outside the scope, because the scope would wait for it, but the thread may wait
+        // for a line that never comes
         let reading: Box<dyn FnOnce() + Send> = Box::new(move || read(&mut *input(), &to_driver, &room));
         thread::spawn(reading);
         let flag = stop.clone();
@@ -255,7 +256,7 @@ impl Responder<'_> {
             return Ok(());
         }
         self.waiting.push_back(line);
-        // the lines before this one are known to be waiting, so only this one is checked
+        // the earlier lines are known to have to wait, so only the new line is checked
         if self.may_be_handled(self.waiting.len() - 1) {
             self.handle_waiting()
         } else {
@@ -317,8 +318,8 @@ impl Responder<'_> {
         }
     }
 
-    /// Writes the lines of a reply and carries out its order. The line that it answers was at `place` among the waiting
-    /// lines. If `stopped`, the search was stopped before it began.
+    /// Writes the lines of a reply and carries out its order. The line that the reply answers was at `place` among the
+    /// waiting lines. If `stopped`, the search was stopped before it began.
     fn carry_out(&mut self, reply: Reply, place: usize, stopped: bool) -> Result<()> {
         self.say(&reply.lines)?;
         if let Some(aside) = reply.aside {
@@ -488,7 +489,7 @@ fn search(
     }
 }
 
-/// Keeps thinking until it is stopped or a new order comes, which it returns.
+/// Keeps thinking until it is stopped or a new order comes; returns that order.
 fn ponder(
     thinker: &mut Thinker,
     action: Action,

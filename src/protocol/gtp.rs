@@ -78,14 +78,16 @@ pub struct Gtp {
     /// The main time of the game, the time of an extra period, and the number of stones in such a period, once they are
     /// set.
     settings: Option<(Duration, Duration, usize)>,
-    /// For black and for white, the time left and the number of actions to play in it (0 for all).
+    /// For black and for white, the time left and the number of actions to play in that time (0 for all remaining
+    /// actions).
     clocks: [(Duration, usize); 2],
     /// The command that the current search will answer.
     asked: Option<Asked>,
     fresh: bool,
     /// Whether black and white are exchanged in this game.
     exchanged: bool,
-    /// The games before each stone out of turn. `session` contains only what follows the last such change of turn.
+    /// The games that were set aside when a stone was played out of turn. `session` contains only what follows the last
+    /// change of turn.
     before: Vec<Session<AnyGame>>,
     boards: Option<Boards>,
     /// The game on another board, until a search receives it.
@@ -118,7 +120,7 @@ impl Gtp {
     }
 
     /// Sets how `boardsize` opens the game on a board of another width and height. The
-    /// [thinker](super::thinker::Thinker::with_boards) must be able to play there, too.
+    /// [thinker](super::thinker::Thinker::with_boards) must be able to play on that board, too.
     pub fn with_boards(mut self, open: impl Fn(usize, usize) -> Option<AnyGame> + 'static) -> Gtp {
         self.boards = Some(Box::new(open));
         self
@@ -267,8 +269,8 @@ impl Gtp {
         }
         let is_of_go = ["b", "w", "black", "white"].contains(&color.to_ascii_lowercase().as_str());
         let begins = self.session.actions().is_empty() && self.before.is_empty() && *state == game.initial();
-        // stones before the first action may set up a position; then the colors cannot be exchanged, because each has
-        // its own goal
+        // stones before the first action may set up a position; then the colors cannot be exchanged, because each color
+        // has its own goal
         let places = turn::can_set_up(game);
         let is_named =
             |name: &str| game.about().player_names().iter().any(|player| player.eq_ignore_ascii_case(name));
@@ -429,7 +431,7 @@ impl Gtp {
     }
 
     /// Returns the clock for one action. During the main time, the time per action in the following period counts as an
-    /// increment. When little main time is left, it counts as part of that period.
+    /// increment. When little main time is left, the main time counts as part of the following period.
     fn clock(&self, player: Player) -> Option<Clock> {
         let (_, extra, stones) = self.settings?;
         let (left, to_go) = self.clocks[self.clock_of(player)];

@@ -65,8 +65,8 @@ pub trait Protocol {
     }
     /// Takes the result of an ordered search.
     fn found(&mut self, report: &Report) -> Reply;
-    /// Returns the last lines of a conversation that ends because the search failed. They name the problem if the
-    /// protocol can.
+    /// Returns the last lines of a conversation that ends because the search failed. The lines name the problem if the
+    /// protocol allows that.
     fn failed(&mut self, problem: &str) -> Vec<String>;
     /// Returns the answer to a line that could not be read.
     fn refuse(&mut self, problem: &str) -> Reply;
@@ -96,5 +96,5 @@ impl Reply {
 
 const MEBIBYTE: usize = 1 << 20;
 
-/// The time lost outside the search for each action, if a protocol does not give it.
+/// The default for the time lost outside the search for each action, if a protocol does not specify that time.
 const OVERHEAD: Duration = Duration::from_millis(50);

@@ -1,10 +1,10 @@
-//! Runs one search after another. Each takes a task and returns a report, and the tree is kept from one position of a
-//! game to the next.
+//! Runs one search after another. Each search takes a task and returns a report, and the tree is kept from one position
+//! of a game to the next.
 //!
-//! A search ends at the first of its limits, when the root is solved, when its memory is full, or when it is stopped.
-//! It always finds an action, unless the agent's evaluator fails, in which case the search fails, too. On a clock, it
-//! also ends when more time could not change the action, and it continues beyond its share while the most visited
-//! action is not the one with the best value.
+//! A search ends at the first of its limits, when the root is solved, when its memory is full, or when it is stopped. A
+//! search always finds an action, unless the agent's evaluator fails, in which case the search fails, too. On a clock,
+//! a search also ends when more time could not change the action, and it continues beyond its share while the most
+//! visited action is not the one with the best value.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -39,8 +39,8 @@ const IDLE: Duration = Duration::from_millis(2);
 const FIRST_REPORT: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The limits of a search. The search ends at the first one that is reached. Without limits, it runs the agent's own
-/// number of simulations.
+/// The limits of a search. The search ends at the first limit that is reached. Without limits, the search runs the
+/// agent's own number of simulations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// The number of new [simulations](Search).
@@ -68,7 +68,7 @@ pub struct Task {
     pub memory: usize,
     /// Whether to keep thinking after the answer.
     pub ponder: bool,
-    /// Whether this is a new game, for which nothing is kept from the previous one.
+    /// Whether this is a new game, for which nothing is kept from the previous game.
     pub fresh: bool,
     /// The number of threads of the search; `None` for the agent's own number.
     pub threads: Option<usize>,
@@ -80,7 +80,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns the search of the position that a game has reached.
+    /// Returns the task to search the position that a game has reached.
     pub fn of(session: &Session<AnyGame>, limits: Limits) -> Task {
         let (start, actions) = (session.start().clone(), session.actions().to_vec());
         Task {
@@ -147,7 +147,7 @@ impl Thinker {
         Thinker { agent, session: Session::new(game), random: stream(0, Purpose::Agent, &[]), boards: None }
     }
 
-    /// Sets how an agent is made for a game on another board. Use it only if the agent can play there.
+    /// Sets how an agent is made for a game on another board. Call this only if the agent can play on that board.
     pub fn with_boards(
         mut self,
         make: impl Fn(&AnyGame) -> SearchAgent<AnyGame> + Send + 'static,

@@ -129,7 +129,7 @@ impl Ugi {
         Reply::nothing()
     }
 
-    /// Handles `startpos|fen TEXT [moves ...]`. If anything in it is wrong, there is no position.
+    /// Handles `startpos|fen TEXT [moves ...]`. If any of these words is wrong, there is no position afterward.
     fn position(&mut self, words: &[&str]) -> Reply {
         let result = self.read_position(words);
         self.lost = result.is_err();

@@ -9,7 +9,7 @@ use crate::config::{NetConfig, ReplayConfig};
 use crate::game::{Action, Game, Outcome};
 use crate::net::auxiliary::HeadKind;
 
-/// The `value_decay` of a short-term value: every further ply counts less by the factor 1 - `SHORT`.
+/// The `value_decay` of a short-term value: each further ply counts 1 - `SHORT` times as much as the ply before it.
 const SHORT: f32 = 1.0 / 6.0;
 
 /// The training target of a head for a position.

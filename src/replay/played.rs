@@ -1,8 +1,8 @@
 //! Records of games that were played elsewhere.
 //!
 //! Input: the actions of a game, and its outcome if the rules do not determine it. Output: a record that training can
-//! begin with. Its positions have not been searched: the actions played are the policy to learn, and the outcome is
-//! the value.
+//! begin with. The record's positions have not been searched: the actions played are the policy to learn, and the
+//! outcome is the value.
 
 use super::ended::Ended;
 use super::record::Record;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Outcome, Rules};
 use crate::session::Session;
 
-/// The name of the evaluator in the records of these games; it says that they have no values.
+/// The name of the evaluator in the records of these games; the name says that the games have no values.
 const EVALUATOR: &str = "uniform:1";
 
 /// A game that was played elsewhere.

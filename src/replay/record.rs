@@ -42,7 +42,7 @@ const SHARES: u64 = 10_000;
 /// let end = record.replay(&rules, |ply| policies.push(ply.policy))?;
 /// assert_eq!((policies.len(), policies[0].len()), (5, 2));
 /// assert_eq!(rules.game.ending(&end), "three in a row");
-/// // what contradicts the rules is an error
+/// // a record that contradicts the rules is an error
 /// let wrong = Record { outcome: "draw".into(), ..record };
 /// assert!(wrong.replay(&rules, |_ply| {}).is_err());
 /// # Ok::<(), petteia::error::Error>(())
@@ -71,8 +71,8 @@ pub struct Record {
     /// For each ply, the visits of the actions that the search considered; empty for a ply that training ignores (a
     /// random action or a fast search).
     pub visits: Vec<BTreeMap<String, u32>>,
-    /// For each ply, the weights of the search's policy target if it differs from the visits; empty for a ply where
-    /// it does not differ, and omitted if it never does.
+    /// For each ply, the weights of the search's policy target if it differs from the visits; empty for a ply where the
+    /// two do not differ, and omitted if they never do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<BTreeMap<String, u32>>,
     /// For each ply, how often training draws it, relative to the usual 1; omitted if all weights are 1.
@@ -103,8 +103,8 @@ pub struct Ply<'a, G: Game> {
 }
 
 impl Record {
-    /// Returns the record of a game of these rules before its first action: the first game of generation 1, in
-    /// [`PLAIN_FORMAT`], without an outcome. All records are made from this one, so a new field gets its default here.
+    /// Returns a record without actions or outcome, in [`PLAIN_FORMAT`], as the first game of generation 1 under these
+    /// rules. All records are made from this record, so a new field gets its default here.
     pub fn new(identity: &GameIdentity, evaluator: impl Into<String>, start: impl Into<String>) -> Record {
         Record {
             format: PLAIN_FORMAT,
@@ -146,13 +146,14 @@ impl Record {
         self.visits.iter().filter(|visits| !visits.is_empty()).count()
     }
 
-    /// Returns whether the searches estimated values: a uniform evaluator gives every position the value 0.
+    /// Returns whether the searches estimated values. With a uniform evaluator they did not, because it gives every
+    /// position the value 0.
     pub fn has_values(&self) -> bool {
         !self.evaluator.starts_with("uniform:")
     }
 
     /// Returns the value for the player to move that a search or the network found at each ply; `None` if the action
-    /// was drawn without either.
+    /// was drawn without a search or a network.
     pub fn values(&self) -> impl Iterator<Item = Option<f32>> {
         (0..self.wdl.len()).map(|ply| self.value(ply))
     }
@@ -163,7 +164,8 @@ impl Record {
         (!self.visits[ply].is_empty() || win + loss > 0.0).then_some(win - loss)
     }
 
-    /// Returns the number of simulations per action in the name of the evaluator or, if there is none, the upper limit.
+    /// Returns the number of simulations per action in the name of the evaluator or, if the name does not contain it,
+    /// the upper limit.
     fn simulations(&self) -> u64 {
         let number = self.evaluator.split_once(':').and_then(|(_, simulations)| simulations.parse().ok());
         number.unwrap_or(MAX_SIMULATIONS as u64).min(MAX_SIMULATIONS as u64)
@@ -269,7 +271,7 @@ impl Record {
     /// have been replayed.
     ///
     /// # Panics
-    /// If the record was not replayed and its outcome is not one of the three.
+    /// If the record was not replayed and its outcome is not `first`, `second`, or `draw`.
     pub fn result<G: Game>(&self, game: &G) -> String {
         let outcome = Outcome::from_id(&self.outcome).expect("the replay checked the outcome");
         let words = self.ended.map_or(String::new(), |ended| format!(" {}", ended.words()));

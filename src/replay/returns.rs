@@ -23,8 +23,9 @@ pub(crate) struct PlyTarget {
 ///
 /// With `replay.value_decay` d, the target is a weighted mean of the outcome and of the search's values from this ply
 /// on, whose weights fall by the factor 1 - d with each ply. This is TD(lambda) with lambda = 1 - d (Sutton 1988). With
-/// `replay.blunder`, an action that the search did not prefer and that lost at least that much value is a blunder. For
-/// all earlier plies, the game ends there: their outcome is the value that the search found before the blunder.
+/// `replay.blunder`, an action that the search did not prefer and that lost at least that much value is a blunder. All
+/// earlier plies are treated as if the game ended at the blunder: their outcome is the value that the search found
+/// before the blunder.
 pub(crate) fn value_targets(plies: &[PlyTarget], outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
     let decay = settings.value_decay;
     let mut targets = vec![Wdl::of(outcome, Player::First); plies.len()];
@@ -45,7 +46,7 @@ pub(crate) fn value_targets(plies: &[PlyTarget], outcome: Outcome, settings: &Re
     targets
 }
 
-/// Turns a result for `mover` into one for the first player, or the other way around.
+/// Converts a result between the points of view of `mover` and of the first player.
 fn for_first(wdl: Wdl, mover: Player) -> Wdl {
     match mover {
         Player::First => wdl,

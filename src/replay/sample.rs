@@ -17,8 +17,8 @@ pub struct Sample {
     pub planes: Planes,
     /// Every legal action with its share of the search's policy target, ascending by action. The shares sum to 1.
     pub policy: Vec<(Action, f32)>,
-    /// The game's outcome for the player to move. (A player may act twice in a row, so counting plies does not
-    /// determine it.)
+    /// The game's outcome for the player to move. (A player may act twice in a row, so counting plies does not show who
+    /// is to move.)
     pub outcome: Wdl,
     /// The search's result for the player to move; the outcome if the search estimated no values.
     pub search: Wdl,

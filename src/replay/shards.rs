@@ -21,8 +21,8 @@ pub fn shard_path(run: &Path, generation: usize, shard: usize) -> PathBuf {
     run.join(FOLDER).join(shard_name(generation, shard))
 }
 
-/// Makes the folder for the shards of a generation of a run. It is made once, before games begin: if it disappears
-/// later, it is not made again, so a deleted run is not recreated.
+/// Makes the folder for the shards of a generation of a run. The folder is made once, before games begin: if it
+/// disappears later, it is not made again, so a deleted run is not recreated.
 ///
 /// # Errors
 /// If there is no run at `run`, or the folder cannot be made.
@@ -188,8 +188,8 @@ pub(crate) fn is_set_aside(path: &Path) -> bool {
         && is_shard(&path.with_extension(""))
 }
 
-/// Renames a damaged shard, or any file or folder, so that nothing reads it again. Whatever was set aside before stays:
-/// the next file of the same name becomes `.bad2`.
+/// Renames a damaged shard, or any file or folder, so that nothing reads it again. Files that were set aside earlier
+/// stay: the next file of the same name becomes `.bad2`.
 ///
 /// # Errors
 /// If the file cannot be renamed.

@@ -1,10 +1,10 @@
 //! Shards: many records in one zstd file of JSON lines, with the SHA-256 of the file in another file next to it.
 //!
 //! The files are `generation-0003/shard-0007.jsonl.zst` and `....jsonl.zst.sha256` (in the format of `sha256sum -c`).
-//! The checksum is written last, so a shard without one was never finished; a comment after it identifies the run
-//! that played the games. A damaged shard is renamed to `....bad`, reported, and never used for training. Reading
-//! holds the text of a few games at a time. The numbers of lines, games, and unpacked bytes are limited, so a file
-//! that would unpack to more than a shard can hold is refused before it uses that much memory.
+//! The checksum is written last, so a shard without one was never finished; a comment after the checksum identifies the
+//! run that played the games. A damaged shard is renamed to `....bad`, reported, and never used for training. Reading
+//! holds the text of a few games at a time. The numbers of lines, games, and unpacked bytes are limited, so a file that
+//! would unpack to more than a shard can hold is refused before it uses that much memory.
 //!
 //! Outside a run, games may also be in a file that another program wrote: plain JSON lines, without a checksum, in
 //! any order.

@@ -102,7 +102,7 @@ impl Merged {
 
     fn add(&mut self, other: &Sample) {
         let weight = self.weight + other.weight;
-        // samples that are never drawn change nothing
+        // a sample of weight 0 is never drawn, so it changes nothing
         let share = if weight > 0.0 { other.weight / weight } else { 0.0 };
         let mix = |sum: &mut f32, other: f32| *sum += share * (other - *sum);
         let mix_wdl = |sum: &mut Wdl, other: Wdl| {
@@ -137,8 +137,8 @@ pub struct Batch {
     pub illegal: Array2<bool>,
     /// `[rows, 3]`: win, draw, and loss for the player to move.
     pub wdl: Array2<f32>,
-    /// `[rows, outputs]` for each auxiliary head with a target in at least one row. The weight of a row is the sum of
-    /// its targets.
+    /// `[rows, outputs]` for each auxiliary head with a target in at least one row. In the loss of a head, each
+    /// row is weighted by the sum of its targets for that head.
     pub auxiliary: BTreeMap<HeadKind, Array2<f32>>,
 }
 
@@ -216,7 +216,7 @@ impl Window {
         self.positions
     }
 
-    /// Returns the number of shards in the window, always the newest ones added.
+    /// Returns the number of shards in the window, which are the newest shards added.
     pub fn shards(&self) -> usize {
         self.shards.len()
     }
@@ -238,7 +238,7 @@ impl Window {
         Ok(self.push_samples(&rules.game, shard))
     }
 
-    /// Adds a shard, drops the oldest ones that are not needed to reach the capacity, and returns the number of
+    /// Adds a shard, drops the oldest shards that are not needed to reach the capacity, and returns the number of
     /// samples added.
     pub fn push_samples<G: Game>(&mut self, game: &G, shard: Vec<Sample>) -> usize {
         for symmetry in shard.iter().flat_map(|sample| &sample.symmetries) {
@@ -335,8 +335,8 @@ impl Window {
         sample.expect("the weights do not sum to 0")
     }
 
-    /// Writes a row. Its value target is `target`, except that the search's value replaces the share `search_share` of
-    /// it.
+    /// Writes a row. The value target of the row is a mean of the search's value, with the weight `search_share`, and
+    /// `target`.
     fn write(
         &self,
         batch: &mut Batch,

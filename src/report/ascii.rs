@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-/// Returns a script or JSON in ASCII. Letters beyond ASCII may only occur in its strings and comments.
+/// Returns a script or JSON in ASCII. Characters outside ASCII may occur only in strings and comments.
 pub(crate) fn script(text: &str) -> String {
     escaped(text, |letter, out| {
         for unit in letter.encode_utf16(&mut [0; 2]) {
@@ -13,7 +13,7 @@ pub(crate) fn script(text: &str) -> String {
     })
 }
 
-/// Returns a style in ASCII. Letters beyond ASCII may only occur in its strings and comments.
+/// Returns a style in ASCII. Characters outside ASCII may occur only in strings and comments.
 pub(crate) fn style(text: &str) -> String {
     escaped(text, |letter, out| {
         let _ = write!(out, "\\{:x} ", u32::from(letter));

@@ -19,7 +19,7 @@ const BELOW: f64 = 34.0;
 /// The number of colors and of line styles in the page's style sheet.
 const COLORS: usize = 8;
 const LINES: usize = 3;
-/// The largest number of points for which the points are marked.
+/// The largest number of points that a line may have for its points to be marked.
 const MARKED: usize = 60;
 
 /// A line of a chart.
@@ -29,7 +29,7 @@ pub struct Series {
     pub name: String,
     /// The line's color, from 0.
     pub color: usize,
-    /// The style of the line: 0 for a solid line, more for broken ones.
+    /// The style of the line: 0 for a solid line, larger numbers for dashed lines.
     pub line: usize,
     /// The points, as `(x, y)`, ascending by x.
     pub points: Vec<(f64, f64)>,
@@ -332,8 +332,8 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     d
 }
 
-/// Returns the place of a number between two others: 0 at `low`, 1 at `high`. It is computed with halves, because the
-/// difference may overflow.
+/// Returns the place of a number between two others: 0 at `low`, 1 at `high`. The computation uses halves of the
+/// numbers, because the full difference may overflow.
 fn part(low: f64, at: f64, high: f64) -> f64 {
     let at = if at.is_finite() { at } else { low };
     (at / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0).max(1e-9)
@@ -354,8 +354,8 @@ fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// Returns round numbers, about `count` of them and at least two, that enclose a range. If the numbers are so large,
-/// so small, or so close together that there are none, returns the ends of the range.
+/// Returns round numbers, about `count` of them and at least two, that enclose a range. If the numbers are so large, so
+/// small, or so close together that there are no round numbers, returns the ends of the range.
 fn ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
     let raw = high / count as f64 - low / count as f64;
     let power = 10f64.powf(raw.log10().floor());

@@ -16,7 +16,7 @@ use crate::search::tree::for_first;
 const DIAGRAMS: usize = 3;
 /// The number of a search's actions that are named below a diagram.
 const NAMED: usize = 4;
-/// A search advises an action if its best action has at most this many times as much weight.
+/// A search advises an action unless the search's best action has more than this many times the action's weight.
 const ADVISED: u32 = 4;
 /// The minimum room, in characters, for the small diagrams that show the whole games of a run.
 const PLAYED_THROUGH: usize = 50_000;
@@ -117,7 +117,7 @@ fn upset(rules: &Opened, record: &Record) -> Option<Upset> {
 }
 
 /// Returns whether a search with these results advises an action. Fast searches, whose results are not recorded, advise
-/// none.
+/// no action.
 fn is_advised(policy: &[(Action, u32)], action: Action) -> bool {
     let best = policy.iter().map(|(_, weight)| *weight).max().unwrap_or(0);
     policy.iter().any(|&(advised, weight)| advised == action && ADVISED * weight >= best)

@@ -1,8 +1,8 @@
 //! The page's section about a ladder: the strength of the run's generations, compared with each other and with other
 //! agents.
 //!
-//! Input: the output of `petteia ladder --json`, as a file. Output: a chart of the generations in it, and a table of
-//! all agents.
+//! Input: the output of `petteia ladder --json`, as a file. Output: a chart of the generations in the ladder, and a
+//! table of all agents.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! A run's results as one HTML page: `petteia report`.
 //!
-//! Input: the folders of one or more runs of a game. Output: the text of a self-contained page: inline SVG, no
-//! script, light and dark, printable. Every picture also comes as a table. The page only shows what the runs have
-//! written; anything that a folder lacks is left out. `numbers` reads a run, `chart` draws charts, `games` shows
+//! Input: the folders of one or more runs of a game. Output: the text of a self-contained, printable page with inline
+//! SVG, no script, and a light and a dark style. Every picture also comes as a table. The page only shows what the runs
+//! have written; anything that a folder lacks is left out. `numbers` reads a run, `chart` draws charts, `games` shows
 //! recorded games, `ladder` shows a ladder of the run's generations, `page` is the frame, and `ascii` makes a page
 //! independent of the charset that a host declares.
 
@@ -64,8 +64,8 @@ use LineNumber::{Health as OfHealth, Training as OfTraining};
 const MEASURES: [ChartMeasure; 7] = [
     ChartMeasure {
         title: "Policy loss",
-        about: "Cross entropy between the network's policy and the search's, in nats. It falls toward the floor, which \
-                is the entropy of the search's policy, but never below that.",
+        about: "Cross entropy between the network's policy and the search's, in nats. The loss cannot fall below the \
+                floor, which is the entropy of the search's policy.",
         unit: "nats",
         lines: &[
             ("in training", OfTraining(|line| line.policy_loss)),
@@ -109,13 +109,13 @@ const MEASURES: [ChartMeasure; 7] = [
     ChartMeasure {
         title: "What the search still teaches",
         about: "The mean divergence of the search's policy from the network's in new games, in nats. If it is near 0, \
-                more games of this kind teach the network nothing.",
+                more games from this search would teach the network nothing.",
         unit: "nats",
         lines: &[("surprise", OfHealth(|health| health.surprise))],
     },
     ChartMeasure {
         title: "Duplicates in the window",
-        about: "The share of positions in the window that repeat others; training draws from this window.",
+        about: "The share of positions in the replay window that repeat another position in it.",
         unit: "share",
         lines: &[("duplicates", OfHealth(|health| Some(health.duplicates)))],
     },
@@ -218,7 +218,7 @@ fn summary(run: &RunNumbers, has_name: bool) -> Markup {
         @if !history.signs.is_empty() {
             h3 { "What the run noticed" }
             @if history.earlier_signs > 0 {
-                p { "Only the newest are shown; the log has " (history.earlier_signs) " more." }
+                p { "Only the newest entries are shown; the log has " (history.earlier_signs) " more." }
             }
             ul.signs { @for (generation, sign) in &history.signs { li { b {
                 "Generation " (generation) ": " } (sign) } } }
@@ -226,8 +226,8 @@ fn summary(run: &RunNumbers, has_name: bool) -> Markup {
     }
 }
 
-/// Returns the series of a kind of number, one for each run. Their names include the run's name only if there are
-/// several runs.
+/// Returns the series of a kind of number, one for each run. The name of a series includes the run's name only if there
+/// are several runs.
 fn series(
     runs: &[RunNumbers],
     label: &str,
@@ -314,8 +314,8 @@ fn endings(run: &RunNumbers, has_name: bool) -> Chart {
     )
 }
 
-/// Returns the chart of the speed. The speed is per second of CPU time, which can be compared between runs, if all runs
-/// have it, and per second of wall-clock time otherwise.
+/// Returns the chart of the speed: per second of CPU time if all runs have recorded their CPU time, which can be
+/// compared between runs; otherwise, per second of wall-clock time.
 fn speed(runs: &[RunNumbers]) -> Chart {
     let knows_cpu =
         |run: &RunNumbers| run.history.selfplay.iter().all(|(_, line)| line.cpu_seconds.is_some());
@@ -336,7 +336,7 @@ fn time(runs: &[RunNumbers]) -> Bars {
     Bars { title: "Time".into(), about: about.into(), unit: "s".into(), bars }
 }
 
-/// Returns the CPU time of each part for the runs that have it; `None` if no run has it.
+/// Returns the CPU time of each part for the runs that recorded it; `None` if no run did.
 fn cpu_time(runs: &[RunNumbers]) -> Option<Bars> {
     let about = "CPU seconds of each part, in all processes that worked on it; wall-clock time also counts the work of \
         other programs.";

@@ -59,7 +59,7 @@ impl RunNumbers {
         })
     }
 
-    /// Returns the number n if the page shows one generation in n.
+    /// Returns n if the page shows only every nth generation.
     pub(super) fn every(&self) -> usize {
         let History { selfplay, training, health, evaluations, .. } = &self.history;
         let evaluations = evaluations.values().map(Thinned::every);

@@ -24,18 +24,18 @@ pub enum Event {
     },
     /// A generation begins.
     Generation {
-        /// Its number, from 1.
+        /// The generation's number, from 1.
         number: usize,
         /// The number of all generations.
         generations: usize,
-        /// The number of its games.
+        /// The number of games in the generation.
         games: usize,
     },
     /// Progress of self-play.
     Selfplay(Progress),
     /// The games of a generation were played and read back for training.
     Played(Played),
-    /// An optimizer step begins. Sent once more after the last step.
+    /// An optimizer step begins. The event is sent once more after the last step.
     Step {
         /// The number of steps done in this generation.
         done: usize,
@@ -60,7 +60,7 @@ pub enum Event {
     Saved(PathBuf),
     /// Progress of the evaluation.
     Evaluating {
-        /// The standing of its match.
+        /// The standing of the match.
         standing: arena::Standing,
         /// The number of all games.
         games: usize,
@@ -69,7 +69,7 @@ pub enum Event {
     Evaluated {
         /// The generation that played.
         generation: usize,
-        /// Its opponent.
+        /// The generation's opponent.
         opponent: String,
         /// The result of the match.
         result: Box<MatchResult>,
@@ -89,9 +89,9 @@ pub enum Event {
         generation: usize,
         /// The shard's number.
         shard: usize,
-        /// The number of its games.
+        /// The number of games in the shard.
         games: usize,
-        /// The seconds that they took.
+        /// The seconds that the games took.
         seconds: f64,
         /// Whether the games count; if another worker was first, they do not.
         counts: bool,
@@ -105,8 +105,8 @@ pub enum Event {
     },
     /// A sentence about what a process waits for, sent now and then.
     Waiting(String),
-    /// A sentence about numbers of a generation that suggest that the run learns badly, or that explain why it only
-    /// seems to.
+    /// A sentence about a generation's numbers: they suggest that the run learns badly, or explain why it only seems
+    /// to.
     Sign(String),
     /// A sentence about something that is wrong, although the run continues.
     Warning(String),
@@ -140,10 +140,10 @@ pub struct Summary {
     pub evaluation: Option<(String, MatchResult)>,
     /// The rating of the last generation, if the run rates its generations.
     pub rating: Option<Rating>,
-    /// The self-play games of each generation that the metrics contain.
+    /// The self-play games of each generation in the metrics.
     pub played: Vec<Played>,
-    /// The wall-clock time of each part.
+    /// The wall-clock time of each part of the run.
     pub times: Times,
-    /// The CPU time of each part, if known for all of them.
+    /// The CPU time of each part of the run, if known for all parts.
     pub cpu_times: Option<Times>,
 }

@@ -1,11 +1,12 @@
 //! A training run: generations of self-play, training, checkpoint, and judgment, in one folder.
 //!
 //! The run folder holds `config.toml` (the resolved settings), `selfplay/` (shards of records), `checkpoints/`,
-//! `metrics.jsonl`, `lock`, and, if it took something over ([`extend`], [`fork`], [`start`]), `lineage.json`. If the
-//! program is killed at any point, [`train`] resumes the run: it keeps the finished shards of the current generation,
-//! reads the window back from the shards, and loads network and optimizer from the newest checkpoint. A resumed run
-//! plays the same games and ends with the same weights, byte for byte, as an uninterrupted one. If files that are
-//! needed for this are missing (see [`audit`](mod@audit)), nothing is trained until the user decides.
+//! `metrics.jsonl`, `lock`, and, if the run took something over ([`extend`], [`fork`], [`start`]), `lineage.json`. If
+//! the program is killed at any point, [`train`] resumes the run: it keeps the finished shards of the current
+//! generation, reads the window back from the shards, and loads the network and the optimizer from the newest
+//! checkpoint. A resumed run plays the same games and ends with the same weights, byte for byte, as an uninterrupted
+//! one. If files that are needed to resume are missing (see [`audit`](mod@audit)), nothing is trained until the user
+//! decides.
 //!
 //! Each module here imports only from the modules above it, and each file in a module only from the files above it. The
 //! names below are for other parts of the library; the modules of a run use each other's files directly.

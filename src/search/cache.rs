@@ -1,9 +1,9 @@
 //! A fixed-size cache of evaluations in front of an evaluator.
 //!
 //! The cache looks up entries by [`Game::key`] and returns exactly the original numbers. With a deterministic evaluator
-//! (a network, not rollouts), games are therefore the same with a cache as without one. For the same reason, a position
-//! and its mirror images do not share a key: a network evaluates them slightly differently, so a game would depend on
-//! which of them was evaluated first. Requests with the same key in one batch are evaluated once.
+//! (a network, not rollouts), games are therefore the same with a cache as without one. A position and its mirror
+//! images do not share a key, because a network evaluates them slightly differently and a game would depend on which of
+//! them was evaluated first. Requests with the same key in one batch are evaluated once.
 //!
 //! A table with one slot for each remainder of a key points into a ring buffer of priors. A slot counts as empty once
 //! its priors have been overwritten.
@@ -58,9 +58,9 @@ pub struct Cached<G: Game, E> {
 #[derive(Clone, Copy)]
 struct CacheSlot {
     key: u64,
-    /// The index of its first prior, counting all priors ever written.
+    /// The index of the position's first prior, counting all priors ever written.
     start: u64,
-    /// The number of its priors.
+    /// The number of the position's priors.
     len: u32,
     /// The batch that wrote this entry, and the entry's row among the cache misses of that batch.
     batch: u64,
@@ -145,7 +145,7 @@ impl<G: Game, E> Cached<G, E> {
             let (len, ring) = (answer.priors.len(), self.ring.len());
             let mut begin = (self.written % ring as u64) as usize;
             if begin + len > ring {
-                // priors do not wrap around
+                // the priors of a position do not wrap around the end of the ring
                 self.written += (ring - begin) as u64;
                 begin = 0;
             }
@@ -188,7 +188,7 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cached<G, E> {
         }
         self.answers.clear();
         if !passed_on.is_empty() {
-            // if this fails, the slots that were taken stay empty
+            // if the evaluation fails, the slots that were taken stay empty
             evaluate(&mut self.inner, &passed_on, &mut self.answers)?;
         }
         self.hits += requests.len() - passed_on.len();

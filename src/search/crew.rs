@@ -31,7 +31,7 @@ struct Helper<G: Game> {
     thread: Option<JoinHandle<()>>,
     /// The buffers for the next job, if they are not in use.
     spare: Option<CrewJob<G>>,
-    /// Cache hits of its evaluator so far.
+    /// Cache hits of the helper's evaluator so far.
     hits: usize,
 }
 

@@ -37,7 +37,7 @@ use crate::random::{Random, choose};
 pub struct Request<'a, G: Game> {
     /// The position.
     pub state: &'a G::State,
-    /// Its legal actions, in ascending order; not empty.
+    /// The legal actions in the position, in ascending order; not empty.
     pub legal: &'a [Action],
     /// A seed for evaluators that need randomness, drawn from the game's own stream.
     pub seed: u64,
@@ -182,8 +182,8 @@ pub trait Evaluator<G: Game>: Send {
     /// number of threads determines which requests share a batch.
     ///
     /// # Errors
-    /// If the evaluator cannot answer. This ends the search or the games that called it, and the contents of `out` are
-    /// meaningless.
+    /// If the evaluator cannot answer. An error ends the search or the games that called the evaluator, and the
+    /// contents of `out` are then meaningless.
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()>;
 
     /// Returns the number of requests answered from a cache so far.

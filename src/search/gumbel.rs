@@ -9,8 +9,8 @@
 //! - q has the fixed range -1..1 in every game. It is mapped to 0..1 by (1 + q) / 2 rather than normalized by the
 //!   minimum and maximum of the tree.
 //! - Visits kept from an earlier tree count toward q, even in the first choice of actions, but not toward the halving.
-//! - A proven loss is never considered and is never a target. If it was in the halving, its turns go to the best of the
-//!   most visited actions. Other proven results count with their exact values.
+//! - A proven loss is never considered and is never a target. The simulations of a proven loss that was in the halving
+//!   go to the best of the most visited actions. Other proven results count with their exact values.
 //! - Below the root, selection is PUCT, not the paper's deterministic rule.
 
 use rand_distr::{Distribution, Gumbel};
@@ -83,7 +83,7 @@ impl Halving {
         end.map_or(usize::MAX, |end| end - self.next)
     }
 
-    /// Takes back the last simulation.
+    /// Takes back the last simulation of the plan.
     pub(super) fn take_back(&mut self) {
         self.next = self.next.saturating_sub(1);
     }
@@ -129,7 +129,7 @@ pub(super) struct Completed {
 }
 
 impl Completed {
-    /// Returns the completed values of a root that was evaluated.
+    /// Returns the completed values of a root that has been evaluated.
     pub(super) fn new(config: &SearchConfig, nodes: &Nodes) -> Completed {
         let root = nodes.get(ROOT);
         let player = root.to_move;

@@ -44,15 +44,16 @@ const MOST_TABLE: usize = 16 << 20;
 ///
 /// # Simulations
 ///
-/// A simulation goes from the root to a position that is evaluated, or whose result is known. A search of N
-/// simulations runs N of them, in addition to those kept from the previous position, **and the first evaluation of a
-/// new root is one of them**: `rollout:100`, `search.simulations = 100` and UGI's `nodes 100` evaluate at most 100
-/// positions. A search runs fewer if the root is solved, but always evaluates a new root, so that there is an action
-/// to play.
+/// A simulation goes from the root to a position that is evaluated, or whose result is known. A search of N simulations
+/// runs N of them, in addition to those kept from the previous position, **and the first evaluation of a new root is
+/// one of them**: `rollout:100`, `search.simulations = 100` and UGI's `nodes 100` evaluate at most 100 positions. A
+/// search runs fewer simulations if the root is solved, but always evaluates a new root, so that there is an action to
+/// play.
 ///
-/// With `search.solve_nodes`, a [`Solver`] looks at each new root after its first evaluation. Its proofs count like
-/// those that simulations find; its nodes are not simulations. With `search.leaf_nodes` it also looks at each leaf:
-/// if it finds the result, the simulation ends without an evaluation, as at the end of a game.
+/// With `search.solve_nodes`, a [`Solver`] looks at each new root after its first evaluation. The solver's proofs count
+/// like those that simulations find, but the solver's nodes do not count as simulations. With `search.leaf_nodes`, the
+/// solver also looks at each leaf: if it finds the result, the simulation ends without an evaluation, as at the end of
+/// a game.
 ///
 /// # Rounds
 ///
@@ -60,7 +61,7 @@ const MOST_TABLE: usize = 16 << 20;
 /// threads if the evaluator is a [`Crew`](crew::Crew)). Which simulations are made depends on the number of leaves and
 /// the seed, never on threads or time.
 ///
-/// # Driving it
+/// # Driving a search
 ///
 /// [`Search::begin`] sets the number of simulations; [`Search::run`] begins and finishes a search with an evaluator.
 /// To evaluate the leaves of many searches together, ask each for its [next](Search::next) leaf and give it the
@@ -211,7 +212,7 @@ impl<G: Game> Search<G> {
     ///
     /// # Panics
     ///
-    /// If no leaf is pending, or the evaluation does not have one prior for each of its legal actions.
+    /// If no leaf is pending, or if the evaluation does not have one prior for each legal action of the leaf.
     pub fn apply(&mut self, evaluation: Evaluation) {
         self.tree.apply(&self.flights[0].walk, evaluation);
     }
@@ -295,7 +296,7 @@ impl<G: Game> Search<G> {
     ///
     /// # Panics
     ///
-    /// If there are too few evaluations, or one does not have a prior for each of its legal actions.
+    /// If there are too few evaluations, or if an evaluation does not have one prior for each legal action of its leaf.
     pub(crate) fn apply_round<'e>(&mut self, evaluations: &mut impl Iterator<Item = Evaluation<'e>>) {
         self.release();
         for flight in self.flights[..self.flying].iter().filter(|flight| flight.asks) {
@@ -350,8 +351,8 @@ impl<G: Game> Search<G> {
         leaves.min(rest).min(together).min(permitted)
     }
 
-    /// Makes up to `size` simulations. If there may be several (`BESIDE`), each takes the others into account. The
-    /// simulations that need an evaluation are then in flight.
+    /// Makes up to `size` simulations. If there may be several (`BESIDE`), each takes the others into account.
+    /// Afterward, the simulations that need an evaluation are in flight.
     fn gather<const BESIDE: bool>(&mut self, size: usize, random: &mut Random) {
         self.flying = 0;
         for _ in 0..size {

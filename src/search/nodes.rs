@@ -21,9 +21,10 @@ pub(super) struct Node {
     /// Simulations through the node, including its own evaluation.
     pub visits: u32,
     first_edge: u32,
-    /// The sum of the priors of its visited edges.
+    /// The sum of the priors of the node's visited edges.
     pub visited_mass: f32,
-    /// The number of its edges minus 1, because all [`MAX_ACTIONS`](crate::encode::MAX_ACTIONS) actions may be legal.
+    /// The number of the node's edges minus 1; the number itself does not fit if all
+    /// [`MAX_ACTIONS`](crate::encode::MAX_ACTIONS) actions are legal.
     last_edge: u16,
     pub to_move: Player,
     /// The exact result, once known.
@@ -46,7 +47,7 @@ impl Node {
 }
 
 /// An edge's child and proven result in one word: 2 bits of result above 30 bits of index. The root is never a child,
-/// so 0 means none.
+/// so an index of 0 means that there is no child.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Link(u32);
 
@@ -90,7 +91,7 @@ impl Link {
 pub(super) struct StoredEdge {
     /// The evaluator's probability, with noise at a noisy root.
     pub prior: f32,
-    /// Simulations through it.
+    /// Simulations through the edge.
     pub visits: u32,
     /// The child's mean for the first player, 0 without visits. A proven win for the first player is [`PROVEN`] minus
     /// the plies to the end of the game, and a proven loss is the negative of that, so the losing player never selects

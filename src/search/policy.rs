@@ -1,7 +1,7 @@
 //! Turns logits into the priors of legal actions, and the weights of actions into the action played.
 //!
-//! A search computes exponentials and logarithms with the crate `libm`. Those of operating systems differ in the last
-//! bit, so a search would differ, too.
+//! A search computes exponentials and logarithms with the crate `libm`. The functions of operating systems differ in
+//! the last bit, so a search that used them would differ, too.
 
 use rand::RngExt;
 
@@ -56,7 +56,7 @@ pub(crate) fn not_finite<G: Game>(game: &G, state: &G::State) -> Error {
 /// If there is no action, or if the temperature is negative or NaN.
 pub(crate) fn draw(weights: &[(Action, u32)], temperature: f32, random: &mut Random) -> Action {
     assert!(temperature >= 0.0, "a temperature must be 0 or more, not {temperature}");
-    // the last of the largest weights: drawn at temperature 0, or if rounding errors leave no other action
+    // the last action with the largest weight is drawn at temperature 0, or if rounding errors leave no other action
     let largest = weights.iter().max_by_key(|(_, weight)| *weight).expect("there is an action to draw");
     if temperature == 0.0 {
         return largest.0;

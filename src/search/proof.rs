@@ -1,8 +1,8 @@
 //! Proven results in the tree (MCTS-Solver, Winands et al. 2008), with draws.
 //!
-//! A position is proven if one action is a proven win for its player, or if every action is proven; its result is then
-//! the best of those. A win is as near as its nearest proof, and a loss is as far away as its farthest proof. Only the
-//! proofs that the search has found count.
+//! A position is proven if one action is a proven win for its player, or if every action is proven; the result of the
+//! position is then the best result of its actions. The distance to a win is that of its nearest proof, and the
+//! distance to a loss is that of its farthest proof. Only the proofs that the search has found count.
 
 use super::nodes::StoredEdge;
 use crate::game::{Outcome, Player};

@@ -1,7 +1,7 @@
 //! The part of a search that is specific to the root: noise, the plan of a search, and how to interpret its result.
 //!
 //! The root uses PUCT with Dirichlet noise (Silver et al. 2017), or Gumbel with sequential halving (`gumbel`). Below
-//! the root, both use PUCT.
+//! the root, selection is always PUCT.
 
 use rand_distr::{Distribution, Gamma};
 
@@ -44,7 +44,7 @@ impl RootPlan {
 impl<G: Game> Tree<G> {
     /// Begins the search of a root that was evaluated; `simulations` is the number still to come, if known. With
     /// `noise`, PUCT mixes noise into the priors, once per root, and Gumbel draws noise of the given scale for its
-    /// actions. Sequential halving must know the number of simulations; without it, the root uses PUCT.
+    /// actions. Sequential halving must know the number of simulations; if the number is unknown, the root uses PUCT.
     pub fn begin(&mut self, simulations: Option<usize>, noise: Option<(f32, &mut Random)>) {
         debug_assert!(self.has_root());
         match (self.config.root, noise) {
@@ -168,7 +168,7 @@ impl<G: Game> Tree<G> {
         };
         let targets: Vec<(Edge, u32)> =
             self.root_edges().filter(is_target).map(|edge| (edge, edge.visits)).collect();
-        // until a simulation goes below the root, the priors decide
+        // until a simulation goes below the root, the weights are the priors
         if targets.iter().all(|(_, visits)| *visits == 0) {
             return targets
                 .into_iter()
@@ -265,9 +265,9 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Returns the root's value for the player to move, as it is recorded and shown. This is [`Tree::root_wdl`], except
-    /// at a Gumbel root, where actions that the halving discarded dominate that mean. There, the result is the value of
-    /// the improved policy (Danihelka et al. 2022), with the draw probability of all simulations.
+    /// Returns the root's value for the player to move, as it is recorded and shown. The value is [`Tree::root_wdl`],
+    /// except at a Gumbel root, where actions that the halving discarded dominate that mean. At a Gumbel root, the
+    /// value is that of the improved policy (Danihelka et al. 2022), with the draw probability of all simulations.
     pub fn search_value(&self) -> Wdl {
         let mean = self.root_wdl();
         if self.config.root == RootKind::Puct || self.is_solved() || !self.has_root() {

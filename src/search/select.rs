@@ -80,7 +80,7 @@ pub(super) fn select(config: &SearchConfig, nodes: &Nodes, at: usize, mean: f32,
 /// The value of a simulation in flight until it is evaluated, for the player who chose it.
 const AWAITED: f32 = -1.0;
 
-/// Does the same as [`select`] while other simulations are in flight, of which `waiting` pass through this node.
+/// Does the same as [`select`] while other simulations are in flight, `waiting` of which pass through this node.
 pub(super) fn select_beside(
     config: &SearchConfig,
     nodes: &Nodes,
@@ -202,7 +202,7 @@ mod tests {
         // one waits: (0.2 * 5 - 1) / 6 + 1.5 * sqrt(10) * 0.6 / 7 = 0.41 against 0.1 + 1.5 * sqrt(10) * 0.4 / 4 =
         // 0.57
         assert_eq!(beside([(5, 0.2, 1), (3, 0.1, 0)]), 1);
-        // one at each: 0.41 against (0.1 * 3 - 1) / 4 + 1.5 * sqrt(11) * 0.4 / 5 = 0.22
+        // one waits at each action: 0.41 against (0.1 * 3 - 1) / 4 + 1.5 * sqrt(11) * 0.4 / 5 = 0.22
         assert_eq!(beside([(5, 0.2, 1), (3, 0.1, 1)]), 0);
         // an action without visits but with a waiting simulation counts as a loss, not as the parent's value
         assert_eq!(beside([(0, 0.0, 1), (0, 0.0, 0)]), 1);
@@ -233,7 +233,8 @@ mod tests {
         // at 1000 visits, action 1 is followed if scale * (0.2 / 100 - 0.2 / 901) > 0.1, that is, if cpuct > 1.778
         // and growth > 0.2535
         assert_eq!([0.0, 0.25, 0.26, 0.45].map(|growth| followed(growth, 1000)), [0, 0, 1, 1]);
-        // at 10,000 visits, if scale * (0.2 / 991 - 0.2 / 9001) > 0.1: cpuct > 5.567, growth > 1.336
+        // at 10,000 visits, action 1 is followed if scale * (0.2 / 991 - 0.2 / 9001) > 0.1: cpuct > 5.567, growth >
+        // 1.336
         assert_eq!([0.0, 1.33, 1.34].map(|growth| followed(growth, 10_000)), [0, 0, 1]);
     }
 }

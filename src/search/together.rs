@@ -39,7 +39,8 @@ pub enum InFlight {
     OnEachThread(usize),
     /// Two halves of this many tasks each, at least 1: one half is evaluated while all threads advance the other.
     InHalves(usize),
-    /// Two pairs of such halves, each pair with its own evaluator: the next batch is ready when a batch is done.
+    /// Two pairs of halves of this many tasks each, and an evaluator for each pair: the next batch is ready when a
+    /// batch is done.
     InPairs(usize),
 }
 
@@ -87,7 +88,7 @@ pub(crate) trait Task<G: Game>: Send {
     fn search_mut(&mut self) -> &mut Search<G>;
 }
 
-/// All tasks; any thread may call it at any time.
+/// The source of all tasks; any thread may call its methods at any time.
 pub(crate) trait Tasks<G: Game>: Sync {
     /// The kind of the tasks.
     type Task: Task<G>;
@@ -140,7 +141,7 @@ pub(crate) struct Batch {
 /// Works on the tasks on all threads until all are finished or [`Tasks::goes_on`] returns false.
 ///
 /// # Errors
-/// If a task, an evaluator, or `tasks` fails; then no thread goes on.
+/// If a task, an evaluator, or `tasks` fails. After an error, no thread continues.
 pub(crate) fn work_off<G: Game>(tasks: &impl Tasks<G>, in_flight: InFlight) -> Result<()> {
     let failed = AtomicBool::new(false);
     let ended = |result: Result<()>| result.inspect_err(|_| failed.store(true, Ordering::Relaxed));

@@ -1,10 +1,10 @@
 //! One search tree, without threads, network, or random numbers.
 //!
 //! A simulation is a [`Walk`](super::walk::Walk): [`Tree::select`] takes it to a leaf and, if the leaf needs an
-//! evaluation, [`Tree::apply`] adds the evaluation. Values are for [`Player::First`] everywhere in the tree, so no
-//! sign changes on the way up, and a player may act twice in a row. The conversions are [`for_first`] and
-//! [`Edge::mean_for`]. `proof` proves results from finished games and propagates them. Everything specific to the
-//! root is in `root`.
+//! evaluation, [`Tree::apply`] adds the evaluation. Values are for [`Player::First`] everywhere in the tree, so no sign
+//! changes on the way up, and a player may act twice in a row. [`for_first`] and [`Edge::mean_for`] convert values
+//! between the players' points of view. `proof` proves results from finished games and propagates them. Everything
+//! specific to the root is in `root`.
 
 use super::evaluator::Wdl;
 use super::nodes::Nodes;
@@ -19,7 +19,7 @@ pub(super) const ROOT: usize = 0;
 pub struct Edge {
     /// The action.
     pub action: Action,
-    /// Simulations through it.
+    /// Simulations through the action.
     pub visits: u32,
     /// The evaluator's probability, with noise at a noisy root.
     pub prior: f32,

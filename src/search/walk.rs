@@ -1,7 +1,7 @@
 //! A simulation in progress: its path, and the leaf that needs an evaluation.
 //!
-//! A walk is separate from the tree, so that several can be in progress in one tree, and it keeps its memory for the
-//! next simulation. [`Tree::select`] takes it from the root to a leaf, and [`Tree::apply`] propagates the leaf's
+//! A walk is separate from the tree, so that several walks can be in progress in one tree. A walk keeps its memory for
+//! the next simulation. [`Tree::select`] takes it from the root to a leaf, and [`Tree::apply`] propagates the leaf's
 //! evaluation back along the path. A simulation allocates only when the path or the arrays of `nodes` must grow.
 
 use super::evaluator::{Evaluation, Request};
@@ -33,7 +33,7 @@ pub enum Leaf {
 }
 
 impl<G: Game> Walk<G> {
-    /// Returns a walk for [`Tree::select`]; until then, its leaf is `state`.
+    /// Returns a walk for [`Tree::select`]; until the selection, its leaf is `state`.
     pub fn new(state: G::State) -> Walk<G> {
         Walk { path: Vec::new(), leaf: state, legal: Vec::new(), root: 0 }
     }
@@ -187,7 +187,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Propagates a new proof at the end of the path toward the root, as far as it proves anything.
+    /// Propagates a new proof at the end of the path toward the root, as long as it proves further results.
     fn spread_proof(&mut self, path: &[(u32, u32)]) {
         for step in (0..path.len()).rev() {
             let node = self.nodes.get(path[step].0 as usize);

@@ -1,10 +1,10 @@
 //! Self-play: an agent's games against itself, written as records.
 //!
-//! A shard is a file of `batch` games: `episode` plays one of them, and [`starts`] determines where it begins. A
+//! A shard is a file of `batch` games: `episode` plays one game, and [`starts`] determines where the game begins. A
 //! game depends only on (seed, generation, game index), the evaluator, and its start, so any number of threads writes
-//! the same bytes. The leaves of games in flight are evaluated together, in the way that the evaluator
-//! needs; when a game ends, the next one begins. [`play_generation`] skips the shards that an interrupted run had
-//! finished, and writes each of the others as soon as its last game is over.
+//! the same bytes. The leaves of games in flight are evaluated together, in the way that the evaluator needs; when a
+//! game ends, the next one begins. [`play_generation`] skips the shards that an interrupted run had finished, and
+//! writes each remaining shard as soon as its last game is over.
 
 pub(crate) mod episode;
 pub mod starts;
@@ -53,19 +53,19 @@ pub struct Generation<'a> {
 pub struct Progress {
     /// Number of finished games.
     pub games: usize,
-    /// Number of these games that an interrupted run had finished.
+    /// Number of games that were finished before the run was interrupted.
     pub kept: usize,
     /// Number of games in flight.
     pub in_flight: usize,
     /// Number of positions played.
     pub positions: usize,
-    /// Number of these positions that belong to games in flight.
+    /// Number of positions that belong to games in flight.
     pub unfinished: usize,
     /// Number of simulations of the searches.
     pub simulations: usize,
     /// Number of leaves evaluated.
     pub evaluations: usize,
-    /// Number of these leaves that a cache answered.
+    /// Number of leaves that a cache answered.
     pub hits: usize,
     /// The work of an evaluator that wants batches.
     pub bulk: Bulk,
@@ -190,17 +190,17 @@ pub type MakeEvaluator<'a, G> = &'a (dyn Fn() -> Box<dyn Evaluator<G> + 'a> + Sy
 /// Determines which shards of a generation to play, one after another, and takes each shard once all of its games are
 /// over. Any thread may call it at any time.
 pub trait Shards: Sync {
-    /// Returns the number of the shard whose games should begin now, or `None` if no more should begin. It is called
-    /// when all games of the earlier shards have begun.
+    /// Returns the number of the shard whose games should begin now, or `None` if no more games should begin. This
+    /// method is called when all games of the earlier shards have begun.
     ///
     /// # Errors
-    /// If the next shard cannot be determined; then no thread goes on.
+    /// If the next shard cannot be determined; all threads then stop.
     fn next(&self) -> Result<Option<usize>>;
 
     /// Takes the games of a shard, in order.
     ///
     /// # Errors
-    /// If the games cannot be kept; then no thread goes on.
+    /// If the games cannot be kept; all threads then stop.
     fn played(&self, shard: usize, records: Vec<Record>) -> Result<()>;
 
     /// Returns the number of games of the generation that will not begin here, because they were played before or are
@@ -428,7 +428,7 @@ fn sorted(mut records: Vec<Record>) -> Vec<Record> {
     records
 }
 
-/// Returns the number of the next game, or `None` if no more should begin.
+/// Returns the number of the next game, or `None` if no more games should begin.
 type NextGame<'a> = dyn Fn() -> Result<Option<usize>> + Sync + 'a;
 
 /// Games of a generation, for [`together`](crate::search::together).

@@ -1,8 +1,8 @@
 //! Starts of games: positions from the previous generation's games, where games begin instead of at the usual position.
 //!
-//! Input: records that were read back. Output: for each game of a generation, a position as text, or none. It depends
-//! only on the seed, the generation, and the records. There are two kinds, both meant to show positions that
-//! self-play alone would never reach again:
+//! Input: records that were read back. Output: for each game of a generation, a position as text, or none. The position
+//! depends only on the seed, the generation, and the records. There are two kinds of starts, both meant to show
+//! positions that self-play alone would never reach again:
 //!
 //! - a *restart* begins where the search was most wrong about the result (regret-guided search control, ICLR 2026,
 //!   arXiv:2602.20809; Go-Exploit, arXiv:2302.12359);
@@ -32,7 +32,8 @@ impl Starts {
         self.0.get(game)?.as_deref()
     }
 
-    /// Draws the starts of `games` games of generation `number` from earlier games.
+    /// Samples where each of the `games` games of generation `number` begins: at a position taken from the earlier
+    /// games in `shards`, or at the usual position.
     ///
     /// # Errors
     /// As for [`Record::replay`], or if the rules do not accept their own text of a position.

@@ -27,14 +27,14 @@ pub fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> 
     })
 }
 
-/// Returns the letters and digits of an action's text in lowercase, without the `x` of a capture. These are the same
-/// even if programs and rule sheets use different dashes, colons, brackets, and signs for captures and checks.
+/// Returns the letters and digits of an action's text in lowercase, without the `x` of a capture. The result is the
+/// same even if programs and rule sheets use different dashes, colons, brackets, and signs for captures and checks.
 pub fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).filter(|c| *c != 'x').collect()
 }
 
 /// Returns the error for a text that does not name a legal action. The error gives the reason, if the rules know one.
-/// If they do not and the text is not written like an action, it gives an example.
+/// If the rules know no reason and the text is not written like an action, the error gives an example.
 pub fn illegal<G: Game>(game: &G, state: &G::State, text: &str) -> Error {
     let example = || match game.parse_action(state, text) {
         Some(_) => None,
@@ -127,7 +127,7 @@ impl<G: Game> Session<G> {
     /// Plays an action if it is legal.
     ///
     /// # Errors
-    /// If the action is not legal. In this case, nothing changes.
+    /// If the action is not legal; the game then stays unchanged.
     pub fn try_play(&mut self, action: Action) -> Result<()> {
         self.game.try_play(&mut self.state, action)?;
         self.actions.push(action);
@@ -137,7 +137,7 @@ impl<G: Game> Session<G> {
     /// Plays the action that this text [names](meant).
     ///
     /// # Errors
-    /// If the text does not name a legal action. In this case, nothing changes.
+    /// If the text does not name a legal action; the game then stays unchanged.
     pub fn play_text(&mut self, text: &str) -> Result<Action> {
         let action =
             meant(&self.game, &self.state, text).ok_or_else(|| illegal(&self.game, &self.state, text))?;

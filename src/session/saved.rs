@@ -1,6 +1,6 @@
 //! Games in progress as text, for saving and loading.
 //!
-//! The text is one JSON object with the game, its options, the start, and the actions. When it is read, the rules
+//! The text is one JSON object with the game, its options, the start, and the actions. When the text is read, the rules
 //! check all of it.
 
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl Saved {
     /// Parses a text that came from `place`.
     ///
     /// # Errors
-    /// If it is not a saved game, or if it has another format.
+    /// If the text is not a saved game, or if it has another format.
     pub(crate) fn parse(text: &str, place: &str) -> Result<Saved> {
         let fault = |what: String| Error::Data(format!("{place}: {what}"));
         let saved: Saved =
@@ -86,7 +86,7 @@ pub(crate) fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Pla
 /// resigned, if any.
 ///
 /// # Errors
-/// If it is not a saved game, if it belongs to another game, or if it contradicts the rules.
+/// If the text is not a saved game, if it belongs to another game, or if it contradicts the rules.
 pub(crate) fn parse<G: Game>(
     rules: &Rules<G>,
     text: &str,

@@ -1,19 +1,19 @@
 //! The exact value of a position, by proof-number search in bounded memory: win, draw, or loss with best play.
 //!
 //! [`Solver`] asks up to two questions about a position: does the first player win, and does the first player at
-//! least draw? Each question is a tree: where the first player is to move, the answer is yes if it is yes after one of
-//! the actions; where the second player is to move, it must be yes after all of them. Depth-first proof-number search
-//! (Nagai 2002) answers the question with few nodes: it always extends the line whose proof or disproof seems to need
-//! the fewest further positions. Players need not alternate. Besides proof numbers, a node has [`Bounds`] of its value,
-//! which are valid for both questions.
+//! least draw? The answer comes from a tree: where the first player is to move, the answer is yes if it is yes after at
+//! least one action; where the second player is to move, the answer is yes if it is yes after every action. Depth-first
+//! proof-number search (Nagai 2002) answers the question with few nodes: it always extends the line whose proof or
+//! disproof seems to need the fewest further positions. Players need not alternate. Besides proof numbers, a node has
+//! [`Bounds`] of its value, which are valid for both questions.
 //!
 //! # What the answers are worth
 //!
 //! - A position is identified by its 64-bit [`Game::key`], so two positions with equal keys would be confused.
-//!   With ten million positions in the table, the odds of that are one in 370,000 (see `table`).
+//!   With ten million positions in the table, the odds of such a confusion are one in 370,000 (see `table`).
 //! - Anything that the key leaves out is ignored here, too: for example, a limit of plies that is only a safety net.
-//! - A line that returns to a position with the same key proves nothing. If the value depends on such a line, it
-//!   stays unknown, as it does if the nodes are used up. An answer is never a guess.
+//! - A line that returns to a position with the same key proves nothing. If the value depends on such a line, or if the
+//!   nodes are used up, the value stays unknown. An answer is never a guess.
 
 mod table;
 mod turns;
@@ -178,7 +178,7 @@ impl<G: Game> Solver<G> {
     /// nodes suffice, otherwise those that are known to keep it.
     ///
     /// # Errors
-    /// If no such action is known within the limits.
+    /// If no action is known to keep the value within the limits.
     pub fn best_actions(&mut self, state: &G::State) -> Result<Vec<Action>> {
         let solved = turns::solve(self, state, Goal::Best, &mut |_, _| true);
         solved.best_actions().ok_or_else(|| match solved.bounds.outcome() {

@@ -229,7 +229,7 @@ impl<G: Game> Turns<'_, G> {
         self.announce();
     }
 
-    /// Reports that the value of the position is known, the first time that it is.
+    /// Reports the value of the position once, as soon as it is known.
     fn announce(&mut self) {
         if !self.announced && self.root.bounds.outcome().is_some() {
             self.announced = true;

@@ -24,7 +24,8 @@ const PART: u64 = 1 << 18;
 /// The first bytes of programs on Linux, macOS, and Windows.
 const PROGRAMS: [[u8; 4]; 3] = [*b"\x7fELF", *b"\xcf\xfa\xed\xfe", *b"MZ\x90\0"];
 
-/// Filled in when a payload is attached: a label that marks the place, the payload's length, and its SHA-256.
+/// The seal of a payload, filled in when the payload is attached: a label that marks the place, the payload's length,
+/// and the payload's SHA-256.
 #[repr(C)]
 struct Seal {
     label: [u8; LABEL],
@@ -223,7 +224,7 @@ mod tests {
         assert!(extract(written(&program()).path()).unwrap().is_none());
         assert!(extract(written(b"").path()).unwrap().is_none());
         assert!(find(written(&file).path()).unwrap().unwrap().read(8).is_err());
-        // the seal may span two of the parts that are searched
+        // the seal may begin in one of the parts that `find_seal` reads and end in the next
         for before in PART as usize - 100..PART as usize {
             let program = [b"\x7fELF", &vec![0; before][..], &program()].concat();
             let file = attach(&program, b"the model").unwrap();

@@ -1,4 +1,4 @@
-//! The lines of a text file, one at a time, none longer than its kind permits.
+//! The lines of a text file, one at a time, none longer than the kind of file permits.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

@@ -42,8 +42,8 @@ const SEAL: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}");
 /// Number of hexadecimal digits of a SHA-256.
 const DIGITS: usize = 64;
 
-/// Creates a folder and its missing parents. When this returns, each of these folders is on disk, together with its
-/// entry in its parent.
+/// Creates a folder and its missing parents. When the call returns, each new folder is on disk, together with its entry
+/// in its parent.
 pub fn create_folder(path: &Path) -> Result<()> {
     if remote::object(path)?.is_some() {
         return Ok(());
@@ -228,8 +228,8 @@ pub fn between_looks(path: &Path) -> Duration {
     Duration::from_millis(if is_remote(path) { 1000 } else { 100 })
 }
 
-/// Adds bytes at the end of a file, which is created if it is missing. In an object store they may be written later,
-/// at the latest by [`sync`].
+/// Adds bytes at the end of a file, which is created if it is missing. In an object store, the bytes may be written
+/// later, at the latest by [`sync`].
 pub fn append(path: &Path, bytes: &[u8]) -> Result<()> {
     match remote::object(path)? {
         Some(object) => object.append(bytes),
@@ -312,13 +312,13 @@ pub fn has_folder(path: &Path) -> bool {
 /// The properties of a file or folder that are known without reading it.
 #[derive(Clone, Copy, Debug)]
 pub struct FileAbout {
-    /// Whether it is a regular file.
+    /// Whether there is a regular file at the path.
     pub is_file: bool,
-    /// Whether it is a folder.
+    /// Whether there is a folder at the path.
     pub is_folder: bool,
     /// The length of a file, in bytes.
     pub length: u64,
-    /// The time when it was last written.
+    /// The time of the last write.
     pub modified: Option<SystemTime>,
 }
 
@@ -394,12 +394,28 @@ pub fn sealed<T: Serialize>(value: &T) -> String {
     with(&sha256(with(&"0".repeat(DIGITS)).as_bytes()))
 }
 
-/// Returns whether the seal at the end of `text` is correct, or `None` if there is none.
-pub fn check_seal(text: &[u8]) -> Option<bool> {
-    let (rest, digits) = text.strip_suffix(SEAL.1.as_bytes())?.split_last_chunk::<DIGITS>()?;
-    rest.strip_suffix(SEAL.0.as_bytes())?;
+/// Checks the seal at the end of `text`. If the seal is missing or wrong, returns the reason for an error message.
+pub fn check_seal(text: &[u8]) -> std::result::Result<(), &'static str> {
+    let Some((rest, digits)) = split_seal(text) else {
+        return Err("it was changed or damaged: it no longer contains its SHA-256");
+    };
     let zeroed = [rest, "0".repeat(DIGITS).as_bytes(), SEAL.1.as_bytes()].concat();
-    Some(sha256(&zeroed).as_bytes() == digits)
+    if sha256(&zeroed).as_bytes() == digits {
+        Ok(())
+    } else {
+        Err("it was changed or damaged: its SHA-256 differs from the one that it contains")
+    }
+}
+
+/// Returns whether `text` ends with a seal, be it correct or not.
+pub fn has_seal(text: &[u8]) -> bool {
+    split_seal(text).is_some()
+}
+
+/// Returns the text in front of the digits of a seal, and the digits.
+fn split_seal(text: &[u8]) -> Option<(&[u8], &[u8; DIGITS])> {
+    let split = text.strip_suffix(SEAL.1.as_bytes())?.split_last_chunk::<DIGITS>()?;
+    split.0.ends_with(SEAL.0.as_bytes()).then_some(split)
 }
 
 /// Returns `path` with `suffix` appended to its name, which need not be UTF-8.
@@ -450,15 +466,17 @@ mod tests {
     #[test]
     fn a_seal_notices_every_changed_byte() {
         let text = sealed(&serde_json::json!({"a": 1, "b": [1, 2], "sha256": "not this one"}));
-        assert_eq!(check_seal(text.as_bytes()), Some(true), "{text}");
+        assert_eq!(check_seal(text.as_bytes()), Ok(()), "{text}");
         assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
         for at in 0..text.len() {
             let mut changed = text.clone().into_bytes();
             changed[at] ^= 1;
-            assert_ne!(check_seal(&changed), Some(true), "byte {at}");
-            assert_ne!(check_seal(&text.as_bytes()[..at]), Some(true), "cut at {at}");
+            assert!(check_seal(&changed).is_err(), "byte {at}");
+            assert!(check_seal(&text.as_bytes()[..at]).is_err(), "cut at {at}");
         }
-        assert_eq!(check_seal(b"{\n  \"a\": 1\n}"), None);
+        let unsealed = b"{\n  \"a\": 1\n}";
+        assert!(has_seal(text.as_bytes()) && !has_seal(unsealed));
+        assert!(check_seal(unsealed).unwrap_err().contains("no longer contains its SHA-256"));
     }
 
     #[test]
@@ -475,7 +493,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let open = || open_lock(&folder.path().join("lock")).unwrap();
         let first = lock(open(), folder.path(), "test").unwrap();
-        // a child process has such a copy between fork and exec
+        // a child process has a copy of the open file between fork and exec
         let _of_a_child = first.try_clone().unwrap();
         assert!(lock(open(), folder.path(), "test").is_err());
         drop(first);

@@ -1,7 +1,7 @@
 //! Compression by zstd, for shards and sets of positions.
 //!
-//! Input: bytes. Output: packed bytes, and back. zstd is written in C, which cannot be compiled for WebAssembly here;
-//! in such a program, every call returns an error that says so.
+//! Packs bytes, and unpacks them again. zstd is written in C, which cannot be compiled for WebAssembly here; in a
+//! program for WebAssembly, every call returns an error that says so.
 
 use std::io::{BufRead, Read, Result};
 #[cfg(target_family = "wasm")]
@@ -41,7 +41,7 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
 /// bytes.
 ///
 /// # Errors
-/// If no memory is left, or if this program is for WebAssembly. Damage is found by reading.
+/// If no memory is left, or if this program is for WebAssembly. Damage is found only by reading from the reader.
 pub fn unpacking(packed: impl BufRead + 'static, window_log: u32) -> Result<Box<dyn Read>> {
     codec!(
         {

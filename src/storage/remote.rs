@@ -2,8 +2,9 @@
 //! in a file system, all objects below it.
 //!
 //! An object appears whole or not at all, so no temporary names are needed here. Folders do not need to be made, and
-//! nothing can be locked or appended to. The functions of [`storage`](super) that take such a path are here; without
-//! the cargo feature `cloud` they return an error that this program has no object stores.
+//! nothing can be locked or appended to. The functions of [`storage`](super) that take a path in an object store are
+//! here; without the cargo feature `cloud` they return an error that says that this program was built without object
+//! stores.
 
 #[cfg(feature = "cloud")]
 mod bucket;
@@ -33,8 +34,8 @@ fn parts(path: &Path) -> Option<(&str, &str, &str)> {
     (is_known && !bucket.is_empty()).then_some((scheme, bucket, below.trim_end_matches('/')))
 }
 
-/// Rejects an address that names nothing that can be read or written here. A path of the file system may look like such
-/// an address, but nobody means a folder named `http:`.
+/// Rejects an address that names nothing that can be read or written here. A path of the file system may look like an
+/// address, but nobody means a folder named `http:`.
 fn refuse_strange(path: &Path) -> Result<()> {
     let Some((scheme, rest)) = path.to_str().and_then(|text| text.split_once("://")) else { return Ok(()) };
     let is_scheme = |text: &str| {

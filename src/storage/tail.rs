@@ -28,7 +28,7 @@ pub enum Found<'a> {
 pub struct Tail {
     path: PathBuf,
     longest: usize,
-    /// The bytes read so far.
+    /// The number of bytes read so far.
     at: u64,
     /// The beginning of a line whose end is not written yet.
     rest: Vec<u8>,
@@ -52,8 +52,8 @@ struct Seen {
 }
 
 impl Tail {
-    /// Returns a reader that starts at the beginning of the file at `path`, which need not exist yet. Its lines have at
-    /// most `longest` bytes.
+    /// Returns a reader that starts at the beginning of the file at `path`, which need not exist yet. The file's lines
+    /// have at most `longest` bytes.
     pub fn new(path: &Path, longest: usize) -> Tail {
         Tail { path: path.to_path_buf(), longest, at: 0, rest: Vec::new(), is_too_long: false, seen: None }
     }

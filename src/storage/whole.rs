@@ -62,7 +62,7 @@ fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<&File>) -> Result<()
 
 /// Writes `bytes` to `path` if nothing is there yet; if several processes do so at once, one succeeds. Returns `None`
 /// if the file has these bytes now, and otherwise the bytes that another process wrote before. The bytes should differ
-/// from those of all other processes. Finding them in the file then proves that this process wrote them, even if the
+/// from those of all other processes: finding them in the file then proves that this process wrote them, even if the
 /// answer to the first attempt was lost.
 ///
 /// # Errors
@@ -94,10 +94,10 @@ pub fn copy_whole(from: &Path, to: &Path) -> Result<()> {
     stream_whole(to, |file| std::io::copy(&mut source, file).map(|_| ()).map_err(Error::io(to)))
 }
 
-/// Creates the folder `path` atomically, with everything that `fill` writes into it. Its parent must exist, and the
-/// folder itself must not exist, except as an empty folder: if several processes make it at once, one succeeds. After
-/// an error, nothing is left behind. In an object store, the file `last` is created after all others, and a folder
-/// that has it is whole ([`list_whole`](super::list_whole)).
+/// Creates the folder `path` atomically, with everything that `fill` writes into it. The parent of `path` must exist,
+/// and the folder itself must not exist, except as an empty folder: if several processes make it at once, one succeeds.
+/// After an error, nothing is left behind. In an object store, the file `last` is created after all others, and a
+/// folder that has it is whole ([`list_whole`](super::list_whole)).
 pub fn write_folder_whole(path: &Path, last: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     if is_remote(path) {
         return write_objects(path, last, fill);
@@ -187,8 +187,8 @@ fn begin(path: &Path, create: fn(&Path) -> IoResult<Option<File>>) -> Result<(Pa
             continue;
         }
         let Some(file) = created.map_err(Error::io(path))? else { return Ok((temporary, None)) };
-        // before it was locked, another process may have taken it for a leftover, and may have removed it or be about
-        // to
+        // before the temporary was locked, another process may have taken it for a leftover: it may be gone, or about
+        // to be removed
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             continue;
         }
@@ -237,11 +237,11 @@ fn opened_new(path: &Path) -> IoResult<Option<File>> {
 
 /// Whether a temporary is still being made.
 enum Use {
-    /// It is not. While this lock is held, no other process removes it. A leftover without a lock is of a kind that is
-    /// never made here.
+    /// The temporary is a leftover. While the lock is held, no other process removes the leftover. Kinds of files that
+    /// are never made here have no lock.
     Left(Option<Locked>),
     Now,
-    /// This is unknown: there are no locks here, or the temporary may not be opened.
+    /// The use is unknown: there are no locks here, or the temporary may not be opened.
     Unknown,
 }
 
@@ -257,7 +257,7 @@ fn leftover(temporary: &Path) -> IoResult<Use> {
         _ => return Ok(Use::Left(None)),
     };
     let file = match file {
-        // it may not be opened, is gone, or is something else by now
+        // the temporary may not be opened, is gone, or is something else by now
         Err(error)
             if matches!(
                 error.kind(),

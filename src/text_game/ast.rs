@@ -1,4 +1,4 @@
-//! The tree of a text: squares, numbers, conditions, and effects, generic over their [leaves](Leaves).
+//! The syntax tree of rules as text: squares, numbers, conditions, and effects, generic over their [leaves](Leaves).
 //!
 //! A text is parsed into a tree of names and relative directions ([`Read`](super::text::Read)) and lowered to the same
 //! tree with masks and shifts ([`Compiled`](super::ops::Compiled)). This module defines what both trees share: the
@@ -18,7 +18,7 @@ pub(super) trait Leaves: Clone + Debug + PartialEq {
     type Leap: Copy + Debug + PartialEq;
     /// Squares in a row: a length and directions.
     type Row: Clone + Debug + PartialEq;
-    /// The counter of a side. A counter that is kept per piece is that of one kind of piece.
+    /// The counter of a side or, if the counter is kept per piece, of one kind of a side's pieces.
     type Counter: Copy + Debug + PartialEq;
 
     /// Whether these squares differ between the players.
@@ -31,7 +31,7 @@ pub(super) trait Leaves: Clone + Debug + PartialEq {
     fn directions(row: &Self::Row) -> &[Self::Direction];
 }
 
-/// A change of the leaves `L` of a tree into the leaves `N`.
+/// A mapping of a tree with leaves `L` to a tree with leaves `N`.
 ///
 /// An implementation defines the new leaf for each leaf. It can also replace whole sets and conditions, because every
 /// part of a tree goes through [`Mapping::set`] and [`Mapping::condition`].
@@ -67,7 +67,7 @@ pub(super) trait Mapping<L: Leaves, N: Leaves>: Sized {
 /// The side that pieces or a counter belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// The player who acts or, in ends, the player who has acted.
+    /// The player who acts or, in the condition of an `end`, the player who has acted.
     Own,
     Enemy,
 }
@@ -75,7 +75,7 @@ pub(super) enum Side {
 /// What a set costs and depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Nature {
-    /// Takes more than a few operations, so it is worth computing only once per position.
+    /// Takes more than a few operations, so it pays to compute the set once per position and keep it.
     pub costs_much: bool,
     /// Depends on the squares of an action: `from`, `to`, `over`.
     pub of_action: bool,
@@ -144,11 +144,11 @@ pub(super) enum Set<L: Leaves> {
     Not(Box<Set<L>>),
     And(Box<[Set<L>; 2]>),
     Or(Box<[Set<L>; 2]>),
-    /// The squares one step away.
+    /// The squares one step away from a set.
     Step(Box<Around<L>>),
     /// As [`Set::Step`], but a piece that moves does not count as its own neighbor.
     Others(Box<Around<L>>),
-    /// The squares one leap away.
+    /// The squares one leap away from a set.
     Leap(Box<Leaping<L>>),
     /// The squares that lines from `of` reach over squares of `with`, including the first square that is not in `with`.
     Reach(Box<Along<L>>),
@@ -158,7 +158,8 @@ pub(super) enum Set<L: Leaves> {
     Enclosed(Box<Along<L>>),
     /// As [`Set::Enclosed`], but only runs with the piece that has just arrived at one of their ends.
     Custodial(Box<Along<L>>),
-    /// The squares of the first set from which a line ahead leaves this set onto a square of the second.
+    /// The squares of the first set from which continuing over squares of this set, in the direction of the move, leads
+    /// to a square of the second set.
     UpTo(Box<[Set<L>; 2]>),
     /// The squares of `with` that are connected to `of` through squares of `with`.
     Group(Box<Along<L>>),
@@ -195,7 +196,7 @@ pub(super) struct Along<L: Leaves> {
 pub(super) struct InRow<L: Leaves> {
     pub of: Set<L>,
     pub row: L::Row,
-    /// Whether longer rows do not count.
+    /// Whether only rows of exactly this length count.
     pub exactly: bool,
 }
 
@@ -228,7 +229,7 @@ impl<L: Leaves> Set<L> {
         one.into_iter().chain(other)
     }
 
-    /// Returns what this node costs and depends on, without its parts.
+    /// Returns what this node alone, without its parts, costs and depends on.
     pub(super) fn node(&self) -> Nature {
         let search = |directions: &[L::Direction]| Nature {
             costs_much: true,
@@ -318,7 +319,7 @@ pub(super) enum Number<L: Leaves> {
     Passes,
     Plus(Box<[Number<L>; 2]>),
     Minus(Box<[Number<L>; 2]>),
-    /// The number of groups of these squares.
+    /// The number of connected groups of these squares.
     Groups(Set<L>, Vec<L::Direction>),
 }
 
@@ -331,7 +332,7 @@ impl<L: Leaves> Number<L> {
         Number::Minus(Box::new([one, other]))
     }
 
-    /// Returns the squares that are counted.
+    /// Returns the squares that this number counts, if it counts squares.
     fn set(&self) -> Option<&Set<L>> {
         match self {
             Number::Count(set) | Number::Groups(set, _) => Some(set),

@@ -7,7 +7,7 @@ use super::text::{ActionLine, Condition, End, Next, Set, Text, Verdict, Way};
 /// Checks that everything in a text has a meaning in its context.
 ///
 /// # Errors
-/// The first problem, with its line.
+/// If the text has a problem; the error is the first problem, with its line.
 pub(super) fn check(text: &Text) -> Parsed<()> {
     text.actions.iter().try_for_each(|line| action(line).map_err(|what| at(line.line, what)))?;
     let can_pass =
@@ -154,7 +154,7 @@ fn before(line: &ActionLine, condition: &Condition) -> Checked {
         }
     }
     if condition.sets().into_iter().any(|set| set.nature().of_action) {
-        return Err("`if` is tested before the action: `require` is tested after it".into());
+        return Err("`if` is tested before the action: use `require`, which is tested after it".into());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The [`Game`] of a text.
+//! Implements [`Game`] for rules as text.
 
 use super::game::TextGame;
 use super::mask::Mask;
@@ -18,7 +18,7 @@ impl<M: Mask> Game for TextGame<M> {
 
     fn options(&self) -> Vec<GameOption> {
         let options = self.0.text.options.iter().map(|option| {
-            let effect = format!("a number of the text, by default {}", option.usual);
+            let effect = format!("a number in the rules, by default {}", option.usual);
             GameOption::integer(option.name.clone(), effect, option.usual, option.range.clone())
         });
         options.collect()
@@ -174,7 +174,7 @@ impl<M: Mask> Game for TextGame<M> {
         let rules = &self.0.rules[before.to_move.index()];
         let trip = rules.trip(&rules.lines[line], plane, square, &before.things);
         let Shape { height, width, .. } = self.0.shape;
-        // in the order in which a player clicks them
+        // a player clicks the squares in this order
         let [over, to] = [trip.over & !trip.from & !trip.to, trip.to & !trip.from];
         let squares = [trip.from, over, to].into_iter().flat_map(|squares| squares.squares());
         squares.map(|square| BoardView::place(square, height, width)).collect()

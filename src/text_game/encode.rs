@@ -10,13 +10,13 @@ use super::state::State;
 use super::text::CounterOf;
 use crate::encode::Planes;
 
-/// Writes every plane.
+/// Writes every plane of a position.
 pub(super) fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes) {
     let of = &*game.0;
     let [own, enemy] = game.rules(state.to_move);
     let player = own.player;
     let text = &of.text;
-    // the opponent's targets, as if it were the opponent's turn
+    // the opponent's targets are found as if it were the opponent's turn
     let clock = Clock { goes_on: false, moved: NOWHERE, line: ANY_LINE, ..state.clock };
     let sights = [own.sight(&state.things, &state.clock), enemy.sight(&state.things, &clock)];
     let side = |side: Side| usize::from(side == Side::Enemy);

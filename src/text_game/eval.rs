@@ -1,4 +1,4 @@
-//! The meaning of a compiled tree in a position.
+//! Evaluates a compiled tree in a position.
 
 use std::cell::Cell;
 
@@ -12,10 +12,11 @@ pub(super) struct Sight<'a, M: Mask> {
     /// The squares of the board.
     pub board: M,
     pub things: &'a Things<M>,
-    /// The player's sets that are computed once per position, the squares of those computed so far, and a bit for each
-    /// of the latter.
+    /// The player's sets that are computed once per position.
     pub sets: &'a [Set<M>],
+    /// The squares of the sets that have been computed so far.
     pub kept: [Cell<M>; MOST_KEPT],
+    /// A bit for each set that has been computed.
     pub is_kept: Cell<u32>,
     pub own: M,
     pub enemy: M,

@@ -85,10 +85,12 @@ impl<M: Mask> TextGame<M> {
                 () if !actions.is_empty() => counted(actions.len(), "action"),
                 () if state.result.is_some() => "nothing: the game is over".into(),
                 () if line.phase != state.clock.phase as usize => {
-                    format!("nothing: only in the phase {phase}")
+                    format!("nothing: the line applies only in the phase {phase}")
                 }
-                () if state.clock.line != ANY_LINE => "nothing: a piece continues by another line".into(),
-                () if self.is_superseded(state, index) => "nothing: a line above allows an action".into(),
+                () if state.clock.line != ANY_LINE => "nothing: a piece must continue by another line".into(),
+                () if self.is_superseded(state, index) => {
+                    "nothing: a line above already allows an action".into()
+                }
                 () => "nothing".into(),
             };
             let actions = actions.iter().map(|action| self.action_text(state, *action)).collect();

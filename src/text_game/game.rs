@@ -1,4 +1,4 @@
-//! A text as a [`Game`].
+//! Plays games whose rules are a text.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -43,14 +43,14 @@ pub(super) struct Facts<M: Mask> {
     pub turning: Symmetry,
     /// The square to which `turning` maps each square.
     turned: Vec<u16>,
-    /// Whether all rules are the same for both players when each sees the board in this way.
+    /// Whether all rules are the same for both players if the second player sees the board through `turning`.
     pub is_alike: bool,
     pub symmetries: Vec<Symmetry>,
     /// For each symmetry, the plane of actions to which it maps each plane.
     plane_maps: Vec<Vec<u16>>,
     /// For each symmetry, the line of actions to which it maps each line.
     line_maps: Vec<Vec<u8>>,
-    /// For each line of actions, the first one to which symmetries map it.
+    /// For each line of actions, the first line to which a symmetry maps it.
     pub kin: Vec<usize>,
     /// All squares of the first row.
     pub row: M,
@@ -286,14 +286,14 @@ impl<M: Mask> TextGame<M> {
         state.result = self.verdict(state);
     }
 
-    /// Returns whether nobody has acted yet, so no end is tested.
+    /// Returns whether nobody has acted yet, in which case no end is tested.
     pub(super) fn is_start(&self, state: &State<M>) -> bool {
         let start = &self.0.start;
         state.clock.ply == 0 && state.things == start.things && state.to_move == start.to_move
     }
 
-    /// Calls `ask` with what ends depend on: the rules of the player who has acted, the position in that player's view,
-    /// and a function that returns whether a side is stuck.
+    /// Calls `ask` with what the ends of a game depend on: the rules of the player who has acted, the position in that
+    /// player's view, and a function that returns whether a side is stuck.
     #[inline]
     pub(super) fn ask<R>(
         &self,
@@ -395,7 +395,7 @@ impl<M: Mask> TextGame<M> {
         exchanged
     }
 
-    /// Hashes the parts of a position that are equal when it occurs again.
+    /// Hashes the parts of a position that are compared to find repetitions.
     pub(super) fn occurrence(&self, state: &State<M>) -> u64 {
         state.occurrence(self.0.sets, self.0.counters)
     }
@@ -486,7 +486,8 @@ impl<M: Mask> TextGame<M> {
         let mut hash = self.occurrence(state);
         let rules = &self.0.rules[0];
         if let Some((times, _)) = &rules.repetition {
-            // how often the position has occurred, and which positions would end the game if they occurred again
+            // include how often the position has occurred, and which positions would end the game if they occurred
+            // again
             let times = usize::from(*times);
             let occurred = state.past.count(hash);
             hash = mix(hash ^ occurred as u64);

@@ -4,8 +4,8 @@ use super::mask::{Mask, Wide};
 use crate::board::Symmetry;
 use crate::encode::MAX_CELLS;
 
-/// A direction as it is written in a text: of the compass, or relative to a player. Forward is north for the first
-/// player.
+/// A direction as it is written in a text: a compass direction, or one relative to a player. Forward is north for the
+/// first player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Direction {
     /// 0 to 7: north, northeast, and so on.

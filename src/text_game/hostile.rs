@@ -1,5 +1,5 @@
-//! Texts that nobody would write. Each gives either an error with its place or a game that keeps the contract, and
-//! neither takes long or needs a deep stack.
+//! Tests rules that nobody would write. Reading them must give either an error with its place in the text or a game
+//! that keeps the contract of [`Game`](crate::game::Game), quickly and without a deep stack.
 
 use super::*;
 use crate::conformance;
@@ -8,7 +8,7 @@ use crate::game::Outcome;
 const HEAD: &str = "game Odd by me\nboard 3 x 3\npiece man W B\nstart man: a1 | c3\n";
 const TAIL: &str = "stuck: draw\nlimit 40: draw\n";
 
-/// Reads a game that consists of these lines, a 3x3 board with a man for each player, and ends.
+/// Reads a game that has these lines, a 3x3 board with a man for each player, and the ends in [`TAIL`].
 fn odd(lines: &str) -> Result<Sized, Problem> {
     read(&format!("{HEAD}{lines}\n{TAIL}"), &Settings::new())
 }
@@ -25,7 +25,7 @@ fn plays(text: &str) {
     with_game!(game, game => conformance::check(&game, 3, 1).unwrap_or_else(|wrong| panic!("{wrong}\n{text}")));
 }
 
-/// Returns the legal actions at the start, with two adjacent men.
+/// Returns the legal actions at the start of a game with these lines, in which the first player has two adjacent men.
 fn actions(lines: &str) -> Vec<String> {
     let text = format!("{}{lines}\n{TAIL}", HEAD.replace("a1 |", "a1 a2 |"));
     let game = read(&text, &Settings::new()).unwrap_or_else(|problem| panic!("{problem}"));
@@ -85,7 +85,7 @@ fn more_sets_than_are_kept_are_found_again() {
 #[test]
 fn what_does_not_fit_together_is_refused() {
     refused("action place man to board, exchange", "`exchange` needs a piece that moves");
-    refused("set low = row 1\nhole b2", "holes come before the lines `start`");
+    refused("set low = row 1\nhole b2", "holes must come before the lines `start`");
     refused("state on x", "`on` is a word of the language");
     refused("state left x", "`left` is a word of the language");
     refused("action place man to empty\nend any moved: win", "`moved` has no meaning in an end");
@@ -109,7 +109,7 @@ fn long_steps_and_long_waits_keep_the_contract() {
 
 #[test]
 fn conditions_do_not_depend_on_where_a_piece_would_go() {
-    // a2 counts for a1, whose target does not count for it
+    // in conditions, the man on a2 is a neighbor of a1, although it is not a neighbor of the target of the man on a1
     let to = "action step man north to empty and (next to own or board)";
     for (joined, apart) in [
         ("if from board and to board", "if from board, if to board"),
@@ -150,14 +150,14 @@ fn explanations_are_those_of_the_rules() {
         lines.into_iter().map(|line| (line.line, line.says)).collect::<Vec<_>>()
     };
     let said = |line: usize, says: &str| (line, says.to_string());
-    let superseded = said(6, "nothing: a line above allows an action");
+    let superseded = said(6, "nothing: a line above already allows an action");
     assert_eq!(says(None), [said(5, "1 action"), superseded, said(7, "does not hold")]);
     let on = says(Some("4B/B4/W4/5/5 w on=a3 1"));
     assert_eq!(
         on,
         [
             said(5, "1 action"),
-            said(6, "nothing: a piece continues by another line"),
+            said(6, "nothing: a piece must continue by another line"),
             said(7, "does not hold")
         ]
     );

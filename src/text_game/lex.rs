@@ -5,12 +5,12 @@ use std::rc::Rc;
 
 use crate::error::{did_you_mean, quoted};
 
-/// What is wrong with a text, and its place.
+/// A problem of a text, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The line, from 1.
     pub line: usize,
-    /// The character of the line, from 1.
+    /// The number of the character in the line, from 1.
     pub column: usize,
     /// What is wrong, and what was expected.
     pub what: String,
@@ -109,7 +109,7 @@ impl<'a> Statement<'a> {
         self.peek_at(0)
     }
 
-    /// The word `further` places ahead; "" after the last.
+    /// Returns the word `further` places ahead, or "" after the last word.
     pub(super) fn peek_at(&self, further: usize) -> &'a str {
         self.words.get(self.at + further).map_or("", |word| word.text)
     }

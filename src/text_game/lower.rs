@@ -1,7 +1,7 @@
-//! Lowers the tree of one player to the operations that play by it.
+//! Lowers one player's tree of the rules to operations on the board.
 //!
-//! Sets that cost much and depend only on the position are computed once per position. When such a set is lowered, it
-//! gets a number among the [kept](super::ops::Slot::Kept) sets; equal sets get the same number.
+//! Sets that are expensive to compute and depend only on the position are computed once per position. When such a set
+//! is lowered, it gets a number among the [kept](super::ops::Slot::Kept) sets; equal sets get the same number.
 
 use super::ast::{Mapping, Side, Spot};
 use super::geometry::{Direction, STEPS, opposite};
@@ -74,7 +74,7 @@ impl<M: Mask> Mapping<Read, Compiled<M>> for Lowering<'_, M> {
 
     fn condition(&mut self, condition: &text::Condition) -> Condition<M> {
         match condition {
-            // whether there is a line is tested on the line itself, not on a kept set
+            // `line of N A` as a condition is tested directly, not on a kept set
             text::Condition::Any(line @ text::Set::Line(_)) => Condition::Any(line.mapped(self)),
             condition => condition.mapped(self),
         }
@@ -223,7 +223,8 @@ impl<M: Mask> Lowering<'_, M> {
         }
     }
 
-    /// Returns how pieces move by a line. If `is_single`, its actions have one plane, since there is only one piece.
+    /// Returns how pieces move by a line of actions. If `is_single`, the line has one plane, since it moves only one
+    /// piece.
     fn moves(&self, line: &ActionLine, is_single: bool) -> Move<M> {
         let towards = |directions: &[Direction]| -> Vec<Ahead<M>> {
             directions.iter().map(|direction| self.ahead(step_of(*direction))).collect()

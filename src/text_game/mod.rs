@@ -1,11 +1,11 @@
-//! Games whose rules are a text: `NAME.game`, lines of plain words.
+//! Games whose rules are a text: lines of plain words in a file `NAME.game`.
 //!
 //! Input: a text, and the values of its options. Output: a game like any other, or the first problem of the text and
 //! its place. `lex` splits the text into statements of words, `parse` turns them into a `text` of trees (`ast`), and
-//! `check` refuses what has no meaning. `transform` makes each player's view of the text, and `lower` turns this view
-//! into the same trees with operations on whole boards (`ops`) as leaves. `eval`, `moves`, and `perform` play by these
-//! trees. Planes, symmetries, names, and explanations follow from the text. Reading a text opens no file and takes
-//! bounded time and memory.
+//! `check` rejects what has no meaning. `transform` makes each player's view of the text, and `lower` turns this view
+//! into the same trees with operations on whole boards (`ops`) as leaves. `eval`, `moves`, and `perform` use these
+//! trees during play. Planes, symmetries, names, and explanations follow from the text. Reading a text opens no file
+//! and takes bounded time and memory.
 
 mod ast;
 mod check;
@@ -92,7 +92,7 @@ pub fn rules_at(path: &Path) -> Result<(String, Settings), Error> {
 /// Returns the id of the game of a text.
 ///
 /// # Errors
-/// The first problem that the text has with its default options.
+/// If the text has a problem with its default options; the error is the first one.
 pub fn id_of(text: &str) -> Result<String, Problem> {
     let parsed = parse::parse(text, &Settings::new())?;
     check::check(&parsed)?;
@@ -107,7 +107,7 @@ pub fn title_of(text: &str) -> Option<String> {
 /// Makes the game of a text, with these values for its options.
 ///
 /// # Errors
-/// The first problem of the text.
+/// If the text has a problem; the error is the first one.
 pub fn read(text: &str, settings: &Settings) -> Result<Sized, Problem> {
     let parsed = parse::parse(text, settings)?;
     check::check(&parsed)?;

@@ -69,7 +69,7 @@ impl<M: Mask> Rules<M> {
     }
 
     /// Calls `found` with the squares that a line, apart from its `require` conditions, allows on its planes, until
-    /// `found` returns true. Returns whether it did.
+    /// `found` returns true. Returns whether `found` returned true.
     #[inline]
     fn squares(
         &self,
@@ -136,7 +136,7 @@ impl<M: Mask> Rules<M> {
         who: M,
         found: &mut impl FnMut(usize, M) -> bool,
     ) -> bool {
-        // conditions of the piece alone are tested once
+        // conditions that depend only on the piece are tested once
         let who = line.of_piece.iter().fold(who, |who, condition| {
             if who.is_none() { who } else { who & self.allowed(condition, sight, planes.first(), line) }
         });
@@ -207,7 +207,7 @@ impl<M: Mask> Rules<M> {
         let both = |both: &[Condition<M>; 2]| {
             both.each_ref().map(|condition| self.allowed(condition, sight, plane, line))
         };
-        // the one piece of its kind
+        // the square of the only piece of its kind
         let single = || line.piece.map_or(M::NONE, |piece| sight.things.sets[piece]);
         match condition {
             Condition::Place(Spot::From, of) => match plane {
@@ -298,7 +298,7 @@ fn open_rays<M: Mask>(from: usize, rays: &[Rays<M>], open: M) -> M {
 }
 
 /// Returns the squares from which a slide of `distance + 1` steps over open squares leads to a target. `before` has the
-/// squares for one step fewer.
+/// squares for a slide that is one step shorter.
 #[inline]
 fn slide_before<M: Mask>(
     line: &Line<M>,
@@ -317,7 +317,7 @@ fn slide_before<M: Mask>(
     }
 }
 
-/// Returns the result of `find`, which evaluates sets as for a piece that moves in this direction.
+/// Calls `find` while sets are evaluated for a piece that moves in this direction, and returns its result.
 #[inline]
 fn with_direction<M: Mask>(
     sight: &Sight<M>,
@@ -332,8 +332,8 @@ fn with_direction<M: Mask>(
     squares
 }
 
-/// Returns the result of `find`, which evaluates sets for no particular piece: outside target squares, it does not
-/// matter where a piece goes.
+/// Calls `find` while sets are evaluated for no particular piece, and returns its result: outside target squares, it
+/// does not matter where a piece goes.
 #[inline]
 fn without_direction<M: Mask>(sight: &Sight<M>, find: impl FnOnce() -> M) -> M {
     with_direction(sight, u8::MAX, None, find)

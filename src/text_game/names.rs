@@ -15,8 +15,8 @@ pub(super) struct Names {
     pub letters: [String; 2],
     /// How positions write the player to move.
     pub sides: [String; 2],
-    /// The reasons why games end: one for each end, then those for no action left, repetition, no progress, and the
-    /// limit.
+    /// The reasons why games end: first one for each line `end`, then the reasons for no action left, repetition, no
+    /// progress, and the limit.
     pub reasons: Vec<String>,
     /// Whether the number of plies matters from the start.
     pub counts_plies: bool,

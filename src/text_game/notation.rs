@@ -193,14 +193,14 @@ impl<M: Mask> TextGame<M> {
                 return Err("the player to move has no piece there that can continue".into());
             }
             if clock.line != ANY_LINE && !own.can_act(&sight, &clock) {
-                return Err("the piece that must continue cannot".into());
+                return Err("the piece that must continue has no action".into());
             }
         }
         state.clock = clock;
         state.past = Past::default();
         self.judge(&mut state);
         let again = self.position_text(&state);
-        if again == position { Ok(state) } else { Err(format!("this position is written `{again}`")) }
+        if again == position { Ok(state) } else { Err(format!("this position must be written `{again}`")) }
     }
 
     fn field(&self, name: &str, value: &str, state: &mut State<M>, clock: &mut Clock) -> Result<(), String> {

@@ -44,7 +44,7 @@ pub(super) enum Slot<M> {
     Own,
     Enemy,
     All,
-    /// A set that is computed once per position because it is named or costs much.
+    /// A set that is computed once per position because it is named or expensive to compute.
     Kept(usize),
 }
 
@@ -103,8 +103,8 @@ impl<M: Mask> Ahead<M> {
 pub(super) struct SquareRun<M> {
     length: usize,
     one: Ahead<M>,
-    /// Steps that double the length of a run or complete it. A longer run begins where a run of the length reached so
-    /// far begins and another such run begins one of these steps ahead.
+    /// Steps that double the length of a run or complete it. A longer run begins on a square if a run of the length
+    /// reached so far begins there and another run of this length begins one jump ahead.
     jumps: Vec<Ahead<M>>,
 }
 
@@ -120,7 +120,7 @@ impl<M: Mask> SquareRun<M> {
         SquareRun { length, one: by(1), jumps }
     }
 
-    /// Returns the squares where runs of squares of `of` begin; with `exactly`, only runs of exactly this length.
+    /// Returns the squares where runs in `of` begin; with `exactly`, only runs of exactly this length.
     #[inline]
     pub(super) fn begins(&self, of: M, exactly: bool) -> M {
         let begins = self.jumps.iter().fold(of, |begins, jump| begins & jump.before(begins));
@@ -215,7 +215,7 @@ fn run<M: Mask>(what: M, begin: M, next: impl Fn(M) -> M) -> M {
     set
 }
 
-/// Returns the squares of `what` from which the first square ahead that is not in `what` is in `then`.
+/// Returns the squares of `what` for which the first square ahead that is outside `what` is in `then`.
 #[inline(always)]
 pub(super) fn up_to<M: Mask>(what: M, then: M, ahead: &Ahead<M>) -> M {
     let (mut set, mut front) = (M::NONE, ahead.before(then & !what) & what);

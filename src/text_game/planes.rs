@@ -1,4 +1,4 @@
-//! The planes in which a network sees a position: one for everything that the text names.
+//! The planes in which a network sees a position. Everything that the text names has a plane.
 
 use super::ast::Side;
 use super::mask::Mask;

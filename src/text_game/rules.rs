@@ -12,7 +12,7 @@ use super::text::Next;
 pub(super) struct ActionPlane<M> {
     /// The step from the square that the piece leaves to its target square.
     pub by: Ahead<M>,
-    /// One step on the way.
+    /// A single step in the direction of the move.
     pub step: Ahead<M>,
     pub distance: usize,
     /// The compass direction if the move is a single step; otherwise `u8::MAX`.
@@ -27,7 +27,8 @@ pub(super) enum Move<M> {
     Drop,
     /// One plane for each direction and distance; its squares are those that the piece leaves.
     From(Vec<ActionPlane<M>>),
-    /// One plane for all, since there is only one piece of the kind; its squares are those that the piece moves to.
+    /// One plane for all actions, since there is only one piece of the kind; the squares of the plane are those that
+    /// the piece moves to.
     To(Vec<Ahead<M>>),
     /// As [`Move::To`], for slides of any length.
     Ray(Vec<Rays<M>>),
@@ -92,8 +93,8 @@ pub(super) struct Line<M: Mask> {
     pub to: Set<M>,
     pub over: Option<Over<M>>,
     pub through: Option<Through<M>>,
-    /// The set whose squares in the line of a slide determine the length of the slide, and the lines of the board for
-    /// each plane.
+    /// For slides with `exactly count`: the set whose squares are counted in the line of the slide, and the lines of
+    /// the board for each plane.
     pub exactly: Option<(Set<M>, Vec<Vec<M>>)>,
     /// Conditions that depend only on the position.
     pub general: Vec<Condition<M>>,
@@ -147,7 +148,7 @@ pub(super) enum Ending<M: Mask> {
     Most(Box<[Set<M>; 2]>),
 }
 
-/// The part of a position besides its [things](Things).
+/// Everything in a position except its [things](Things).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     pub ply: u16,
@@ -158,7 +159,7 @@ pub(super) struct Clock {
     pub goes_on: bool,
     /// The square of the piece that has moved and whose player continues; [`NOWHERE`] if there is none.
     pub moved: u16,
-    /// The line of actions by which this piece must continue; [`ANY_LINE`] if it may be any line.
+    /// The line of actions by which this piece must continue; [`ANY_LINE`] if any line is permitted.
     pub line: u8,
 }
 

@@ -20,13 +20,13 @@ pub struct State<M> {
     pub(super) past: Past<M>,
 }
 
-/// The earlier positions, newest first. The list is shared by the positions that follow from them, and empty if no rule
-/// depends on it.
+/// The earlier positions, newest first. Later positions share the list, which is empty if no rule depends on earlier
+/// positions.
 #[derive(Clone)]
 pub(super) struct Past<M>(Option<Arc<HistoryLink<M>>>);
 
 struct HistoryLink<M> {
-    /// The hash of the parts of the position that are equal when it occurs again.
+    /// The hash of the parts of the position that are compared to find repetitions.
     hash: u64,
     things: Things<M>,
     clock: Clock,
@@ -54,7 +54,7 @@ impl<M> Default for Past<M> {
 }
 
 impl<M: Mask> Past<M> {
-    /// Adds a position.
+    /// Returns the list with one more position.
     pub(super) fn with(&self, hash: u64, state: &State<M>) -> Past<M> {
         let (length, digest) = self.0.as_ref().map_or((0, 0), |link| (link.length, link.digest));
         let State { things, clock, to_move, .. } = *state;
@@ -66,12 +66,12 @@ impl<M: Mask> Past<M> {
         std::iter::successors(self.0.as_deref(), |link| link.before.as_deref())
     }
 
-    /// Counts how often a position is among the earlier ones.
+    /// Counts how often a position occurs among the earlier positions.
     pub(super) fn count(&self, hash: u64) -> usize {
         self.links().filter(|link| link.hash == hash).count()
     }
 
-    /// Hashes the positions that occur at least `times` times among the earlier ones.
+    /// Hashes the positions that occur at least `times` times among the earlier positions.
     pub(super) fn often(&self, times: usize) -> u64 {
         let mut all: Vec<u64> = self.links().map(|link| link.hash).collect();
         all.sort_unstable();
@@ -79,7 +79,7 @@ impl<M: Mask> Past<M> {
         runs.fold(0, |hash, run| hash ^ mix(run[0]))
     }
 
-    /// Applies `changed` to every position; `hash` hashes the new ones.
+    /// Applies `changed` to every position; `hash` hashes the changed positions.
     pub(super) fn changed(
         &self,
         changed: impl Fn(State<M>) -> State<M>,
@@ -110,7 +110,7 @@ impl<M> Debug for Past<M> {
 }
 
 impl<M: Mask> State<M> {
-    /// Hashes the parts of a position that are equal when it occurs again, with the first `sets` sets and the first
+    /// Hashes the parts of a position that are compared to find repetitions, with the first `sets` sets and the first
     /// `counters` counters.
     pub(super) fn occurrence(&self, sets: usize, counters: usize) -> u64 {
         let clock = self.clock;

@@ -16,7 +16,7 @@ pub(super) fn turning_of(first: &Text, second: &Text) -> Option<(Symmetry, bool)
         let seen = Comparable::of(&mapped(first, symmetry));
         let again = is_involution(symmetry, board.width, board.height);
         let lines = again.then(|| seen.lines_in(&meant)).flatten()?;
-        // the lines must keep their order, so that their planes do
+        // the lines must keep their order so that their planes keep theirs
         let is_ordered = lines.iter().enumerate().all(|(at, line)| at == *line);
         is_ordered.then(|| (symmetry, seen.ends_as(&meant)))
     };
@@ -74,7 +74,7 @@ pub(super) struct Symmetries {
 }
 
 /// Finds the symmetries of both players' rules. A symmetry in the view of the player to move must also be one in the
-/// other player's view. There it is a different symmetry if the turning exchanges rows and columns.
+/// other player's view, where it is a different symmetry if the turning exchanges rows and columns.
 pub(super) fn symmetries<M: Mask>(
     text: &Text,
     seen: [&Text; 2],

@@ -23,13 +23,14 @@ fn shipped(name: &str, settings: &[(&str, i64)]) -> AnyGame {
 }
 
 fn by_hand(id: &str) -> Opened {
-    // what the words do not reach: what the action before forbids
+    // a text cannot express that the previous action forbids an exchange, so the ban is switched off
     let settings =
         if id == "caissa" { [("exchange_ban".to_string(), false.into())].into() } else { Settings::new() };
     Catalog::of::<crate::games::Games>().open(id, &settings).unwrap()
 }
 
-/// Plays random games by both rules: the same legal actions, players to move and results, and the same symmetries.
+/// Plays random games by the text and by the rules in Rust, and checks that the legal actions, the player to move, the
+/// result, and the symmetries are always the same.
 fn play_alike(name: &str, settings: &[(&str, i64)], id: &str, games: u64) {
     let (text, hand) = (shipped(name, settings), by_hand(id).game);
     let games = asked_for("PETTEIA_GAMES").unwrap_or(games);
@@ -93,7 +94,7 @@ fn caissa_is_the_same_by_text() {
     play_alike("caissa", &[], "caissa", 50);
 }
 
-/// Counts of lines of actions that others have published.
+/// Checks the numbers of action sequences against published numbers.
 #[test]
 fn perft_is_as_published() {
     let counts = |name: &str, settings: &[(&str, i64)], depths: &[u64]| {
@@ -108,7 +109,7 @@ fn perft_is_as_published() {
     counts("amazons", &[], &[80, 2176, 168_420, 4_307_152]);
     counts("ataxx", &[], &[16, 256, 6460, 155_888]);
     counts("clobber", &[("width", 5), ("height", 6)], &[49, 2116, 80_063]);
-    // of scripts/check/text_games.py, which was written from the published rules
+    // these numbers come from scripts/check/text_games.py, which was written from the published rules
     counts("lines-of-action", &[], &[36, 1244, 44_952]);
     counts("hasami-shogi", &[], &[63, 3717, 254_219]);
     counts("hex", &[("size", 7)], &[49, 2401, 112_896]);
@@ -127,7 +128,7 @@ fn every_shipped_text_keeps_the_contract() {
 /// Texts whose games once broke the contract.
 const HARD: [(&str, &str); 9] = [
     (
-        "a line without squares before one with them",
+        "a line without squares before a line with squares",
         "board 4 x 4\npiece man W w\nstart man: row 1 | row 4\naction pass\naction step man any direction to empty",
     ),
     (
@@ -174,8 +175,8 @@ fn texts_that_broke_the_contract_keep_it() {
     }
 }
 
-/// The goals of one player are on the north and east, those of the other on the south and west, which no mirror maps to
-/// each other for both, though each player's own board is symmetric as that player sees it.
+/// Checks that a symmetry maps the goals of both players to themselves. Here one player has the north and east edges,
+/// the other the south and west edges. No mirroring does this for both players, even if one player's view is symmetric.
 #[test]
 fn a_symmetry_is_one_of_the_board_for_both_players() {
     for (what, lines) in HARD.iter().filter(|(what, _)| what.starts_with("goals")) {
@@ -219,8 +220,8 @@ fn all_texts() -> Vec<(String, String)> {
     texts
 }
 
-/// Texts in which one word was left out, doubled, or replaced by another: an error with its place, or a game that keeps
-/// the contract.
+/// Checks that a text in which one word was left out, doubled, or replaced gives either an error with its place or a
+/// game that keeps the contract.
 #[test]
 fn mutated_texts_are_errors_with_a_place_or_games() {
     let texts = all_texts();
@@ -229,7 +230,7 @@ fn mutated_texts_are_errors_with_a_place_or_games() {
     let (mut errors, mut games) = (0, 0);
     for number in 0..asked_for("PETTEIA_MUTANTS").unwrap_or(40) as usize {
         let (name, text) = &texts[number % texts.len()];
-        // parts with the spaces behind them
+        // each part is a word with the space after it
         let parts: Vec<&str> = text.split_inclusive([' ', '\n']).collect();
         let at = random.random_range(0..parts.len());
         let mut parts: Vec<String> = parts.iter().map(|part| part.to_string()).collect();
@@ -266,7 +267,7 @@ fn asked_for(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// What the conformance test says of a short game.
+/// Returns the violation that the conformance test finds in a few games, if there is one.
 fn judged<M: Mask>(game: &TextGame<M>) -> Option<String> {
     let quick = game.max_plies() <= 130;
     conformance::check(game, if quick { 2 } else { 1 }, 3).err().map(|violation| violation.to_string())

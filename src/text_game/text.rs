@@ -161,7 +161,7 @@ pub(super) enum Verdict {
     Most(Set),
 }
 
-/// The result for the player who has acted, one for the case that this is the first player and one for the second.
+/// The results for the player who has acted: one if that is the first player, and one if it is the second.
 pub(super) type Verdicts = [Verdict; 2];
 
 #[derive(Clone, Debug, PartialEq)]
@@ -192,7 +192,7 @@ pub(super) struct Counter {
 pub(super) struct TextOption {
     pub name: String,
     pub value: i64,
-    /// The value in the text.
+    /// The default value, which the text gives.
     pub usual: i64,
     pub range: RangeInclusive<i64>,
 }

@@ -151,7 +151,7 @@ pub(super) fn mapped(text: &Text, symmetry: Symmetry) -> Text {
     Transform { board: &text.board, player: None, symmetry, sorted: false }.text(text)
 }
 
-/// The parts of a one-player text that must be equal in two texts if the same actions are to be possible in both.
+/// The parts of a one-player text that must be equal in two texts for the same actions to be possible in both.
 #[derive(Debug, PartialEq)]
 pub(super) struct Comparable {
     /// The lines of actions, in a form that does not depend on the order of directions.

@@ -56,8 +56,8 @@ vocabulary! {
             most";
         Hole "hole": "hole SQUARES", "squares that do not exist; must precede the lines that mention squares";
         Piece "piece": "piece NAME X x", "a kind of piece, and its letter for each player";
-        State "state": "state NAME x", "a property that a square can have, whatever piece is on it: being closed, or \
-            covered by a tile";
+        State "state": "state NAME x", "a property that a square can have with or without a piece on it, for example \
+            being closed";
         Counter "counter": "counter NAME = N", "a number for each player; `counter NAME per piece = N`: one for each \
             kind of piece";
         Start "start": "start PIECE: SQUARES | SQUARES", "where the pieces of each player are at the start; `start \
@@ -93,7 +93,7 @@ vocabulary! {
         Leap "leap": "leap PIECE 1 2 to SQUARES", "the first number of squares along one axis and the second along \
             the other, in every direction; can list several pairs";
         Swap "swap": "swap", "the players exchange sides";
-        Pass "pass": "pass", "no action";
+        Pass "pass": "pass", "the player does nothing";
     }
 
     /// Words that begin the clauses of an action, each after a comma.
@@ -101,7 +101,7 @@ vocabulary! {
         If "if": "if CONDITION", "must hold before the action";
         Require "require": "require CONDITION", "must hold after the action";
         Capture "capture": "capture", "captures the enemy piece that the action moves onto or jumps over";
-        Exchange "exchange": "exchange", "exchanges the piece with the one on the square that it moves to";
+        Exchange "exchange": "exchange", "exchanges the moving piece with the piece on its target square";
         Remove "remove": "remove SQUARES", "removes the pieces there";
         Flip "flip": "flip SQUARES", "gives the pieces there to the other player";
         Mark "mark": "mark STATE at SQUARES", "the squares get the state";
@@ -126,9 +126,9 @@ vocabulary! {
         Empty "empty": "empty", "squares without a piece";
         Board "board": "board", "all squares";
         Nothing "nothing": "nothing", "no squares";
-        From "from": "from", "the square that the piece leaves; for effects and `require`";
-        To "to": "to", "the square that it moves to";
-        Over "over": "over", "the square that it jumps over";
+        From "from": "from", "the square that the piece leaves; for use in effects and `require`";
+        To "to": "to", "the square that the piece moves to";
+        Over "over": "over", "the square that the piece jumps over";
         Moved "moved": "moved", "the square of the piece that continues";
         Floor "floor": "floor", "where falling pieces stop";
         Row "row": "row 1", "a row, counted from the first player's side";
@@ -141,7 +141,7 @@ vocabulary! {
         Far "far": "far row", "the last row as the player sees it";
         Back "back": "back row", "the player's first row";
         Dark "dark": "dark", "the squares of the color of a1";
-        Light "light": "light", "the squares of the other color";
+        Light "light": "light", "the squares that are not dark";
         Next "next": "next to A", "the neighbors of A; directions can follow. A piece that steps or slides does not \
             count as its own neighbor, except in a named set. `north of A`: the squares one step north of A; other \
             directions work in the same way";
@@ -152,8 +152,10 @@ vocabulary! {
         Custodial "custodial": "custodial A", "in effects: straight runs of A between two own pieces, one of which \
             has just arrived";
         Group "group": "group of A in B", "everything connected to A through B";
-        Line "line": "line of N A", "straight rows of at least N squares in A; `line of exactly N A`: of exactly N";
-        Not "not": "not A", "the other squares; `not` binds tightest, then `and`, then `or`; `( ... )` groups";
+        Line "line": "line of N A", "straight rows of at least N squares in A; `line of exactly N A`: rows of exactly \
+            N squares";
+        Not "not": "not A", "the squares that are not in A; `not` binds tightest, then `and`, then `or`; `( ... )` \
+            groups";
     }
 
     /// Words that follow sets of squares.
@@ -161,7 +163,8 @@ vocabulary! {
         And "and": "A and B", "squares that are in both A and B";
         Or "or": "A or B", "squares that are in A, B, or both";
         Enclosed "enclosed": "A enclosed by B", "straight runs of A with B at both ends";
-        Up "up": "A up to B", "after `to`: A, if continuing over A in the direction of the move leads to B";
+        Up "up": "A up to B", "after `to`: the squares of A from which continuing over A in the direction of \
+            the move leads to B";
     }
 
     /// Words that begin conditions, but not sets of squares.
@@ -295,7 +298,8 @@ const COMPARISONS: &[Usage] = &[
 const NUMBERS: &[Usage] = &[
     Usage {
         form: "3, OPTION, COUNTER",
-        meaning: "a counter means that of the player who acts; `of own`, `of enemy`, or `of own PIECE` can follow it",
+        meaning: "a number, an option, or a counter; a counter is that of the player who acts, unless `of enemy` \
+            follows it; `of own PIECE` or `of enemy PIECE` selects the counter of a kind of piece",
     },
     Usage { form: "N + M, N - M", meaning: "sums and differences" },
 ];

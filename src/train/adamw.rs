@@ -1,10 +1,10 @@
 //! AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) in one pass over the numbers of each parameter.
 //!
 //! burn's own AdamW makes a dozen tensors for each parameter at every step, which takes longer than a step's products
-//! in bf16. This one rounds as burn's does, operation by operation, and keeps the same state, so it computes the same
-//! numbers to the last bit, except for moments too small to be normal numbers. In burn, the moments of weights without
-//! a gradient shrink to such numbers and stay there, where arithmetic is slow on many CPUs; here they become 0. On a
-//! GPU, burn's own AdamW is used, so that the numbers stay on the GPU.
+//! in bf16. The AdamW here rounds as burn's does, operation by operation, and keeps the same state, so it computes the
+//! same numbers to the last bit, except for subnormal moments. In burn, the moments of weights without a gradient
+//! become subnormal and stay so, which slows arithmetic on many CPUs; here, subnormal moments become 0. On a GPU,
+//! burn's own AdamW is used, so that the numbers stay on the GPU.
 
 use burn::optim::{AdamWConfig, AdamWState, AdaptiveMomentumState, LearningRate, Optimizer};
 use burn::tensor::{Device, Tensor, TensorData};

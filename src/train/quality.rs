@@ -37,7 +37,7 @@ pub struct Quality {
     pub policy_uniform: f64,
     /// Cross entropy of the value target and the network's win, draw, loss.
     pub value_loss: f64,
-    /// The value loss of a constant answer, the mean of these targets.
+    /// The value loss of a constant prediction, namely the mean of the value targets.
     pub value_constant: f64,
     /// The mean squared error of the expected score, which is 0 to 1.
     pub brier: f64,

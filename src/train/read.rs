@@ -1,7 +1,7 @@
-//! Reads the state of an optimizer onto the CPU; the first step moves it to the device of its parameter.
+//! Reads the state of an optimizer onto the CPU; the first step moves each state to the device of its parameter.
 //!
-//! burn would read it onto its default device, which is a GPU if this program was built for one, even if the machine
-//! has no GPU.
+//! burn would read the state onto its default device, which is a GPU if this program was built for one, even if the
+//! machine has no GPU.
 
 use burn::optim::{LearningRate, Optimizer, RecordState, StateSink, StateSource};
 use burn::tensor::{Device, Tensor};

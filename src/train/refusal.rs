@@ -5,10 +5,10 @@ use crate::error::Error;
 /// The place of the first number that was NaN or infinite.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// In the planes, the policy, or the value of the batch.
+    /// The planes, the policy, or the value of the batch.
     #[error("the batch has a number that is not finite")]
     Batch,
-    /// In the losses of the network on an intact batch.
+    /// The losses of the network on an intact batch.
     #[error("the losses are not finite (policy {policy}, value {value})")]
     Loss {
         /// The policy's loss.
@@ -16,10 +16,10 @@ pub enum Refusal {
         /// The value's loss.
         value: f32,
     },
-    /// In the gradient of finite losses.
+    /// The gradient of finite losses.
     #[error("the gradient is not finite")]
     Gradient,
-    /// In the weights that a finite gradient led to.
+    /// The weights that a finite gradient led to.
     #[error("the weights after the step are not finite")]
     Weights,
 }

@@ -1,6 +1,7 @@
 //! The learning rate: a linear warm-up, then half a cosine over the whole run (Loshchilov and Hutter 2017).
 //!
-//! It is a function of (step, progress), not of a counter inside an optimizer, so a resumed run continues exactly.
+//! The learning rate is a function of (step, progress), not of a counter inside an optimizer, so a resumed run
+//! continues exactly.
 
 use crate::config::TrainConfig;
 

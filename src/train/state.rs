@@ -1,7 +1,7 @@
 //! The optimizer's state as bytes (burnpack), in a defined order.
 //!
-//! burn writes the tensors in the order of a hash map, so equal states could differ as files; here they are sorted by
-//! name. Only states with finite numbers are accepted when reading.
+//! burn writes the tensors in the order of a hash map, so equal states could differ as files; here, the tensors are
+//! sorted by name. Only states with finite numbers are accepted when reading.
 
 use burn::tensor::Bytes;
 use burn_pack::{DType, Reader, Writer};

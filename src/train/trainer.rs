@@ -96,8 +96,8 @@ impl Trainer {
     /// Makes one optimizer step on `batch` at learning rate `rate`.
     ///
     /// # Errors
-    /// If a number is not finite. After any refusal except [`Refusal::Batch`], the number is already in the trainer's
-    /// weights or in the statistics of its batch norms, so make a new trainer from the last checkpoint.
+    /// If a number is not finite. After any refusal except [`Refusal::Batch`], the trainer's weights or the statistics
+    /// of its batch norms have already changed and may not be finite, so make a new trainer from the last checkpoint.
     #[expect(clippy::missing_panics_doc, reason = "the step has been made")]
     pub fn train(&mut self, batch: &Batch, rate: f64) -> Result<Losses, Refusal> {
         let mut losses = None;

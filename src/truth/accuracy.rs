@@ -60,7 +60,7 @@ pub struct Tally {
     pub slow: usize,
     /// The number of won or lost positions for which the agent has a value.
     pub decided: usize,
-    /// The number of these decided positions in which the sign of the agent's value is right.
+    /// The number of decided positions in which the sign of the agent's value is right.
     pub agreed: usize,
     /// The number of positions for which the agent has a value.
     pub valued: usize,

@@ -1,8 +1,9 @@
 //! Makes a set of solved positions near the end of random games.
 //!
-//! A candidate is a position that occurs a few actions before the end of a random game. It depends only on the seed
-//! and its number, and it is solved with an empty table, so a set does not depend on the number of threads. Positions
-//! that cannot be solved with the given nodes, repeated positions, and positions that are too easy are left out.
+//! A candidate is a position that occurs a few actions before the end of a random game. A candidate depends only on the
+//! seed and its number, and it is solved with an empty table, so a set does not depend on the number of threads.
+//! Positions that cannot be solved with the given nodes, repeated positions, and positions that are too easy are left
+//! out.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
@@ -17,11 +18,11 @@ use crate::parallel;
 use crate::random::{Purpose, choose, stream};
 use crate::solve::{Bounds, Limits, Solved, Solver};
 
-/// The classes: whether the player to move can err, and how many nodes solving all actions took.
+/// The classes, which say whether the player to move can err, and how many nodes solving all actions took.
 const CLASSES: [&str; 4] = ["easy", "medium", "hard", "lost"];
 /// The minimum numbers of nodes for a position to count as medium and as hard.
 const NODES: [u64; 2] = [1_000, 10_000];
-/// The smallest number of nodes of a position in a set; a position with fewer is too easy.
+/// The smallest number of nodes of a position in a set; a position with fewer nodes is too easy.
 const FEWEST_NODES: u64 = 50;
 /// At most one position in `LOST` is lost: in a lost position, only the value can be wrong.
 const LOST: usize = 4;

@@ -101,7 +101,7 @@ pub struct Position {
     pub value: i8,
     /// The value of each legal action, ascending by action; empty if the values are not known.
     pub values: Vec<(Action, i8)>,
-    /// The score of each action, in the same order; empty if the scores are not known.
+    /// The score of each action, in the order of the values; empty if the scores are not known.
     pub scores: Vec<i32>,
 }
 
@@ -141,7 +141,7 @@ pub fn write(path: &Path, header: &SetHeader, lines: &[SetLine]) -> Result<()> {
 /// Reads the header of a set, which is its first line.
 ///
 /// # Errors
-/// As for [`read`], as far as the first line shows an error; also if there is no header.
+/// As for [`read`], if the first line shows the error; also if there is no header.
 pub fn header(path: &Path) -> Result<SetHeader> {
     let first = Lines::up_to(path, LONGEST_HEADER)?.next().transpose()?.unwrap_or_default();
     read_header(path, &first)
@@ -170,7 +170,7 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     let numbers = if is_open { 1.. } else { 2.. };
     let mut texts = numbers.zip(position.into_iter().chain(lines.by_ref()));
     let mut positions = Vec::new();
-    // up to one position more than permitted, to detect an excess
+    // read up to one position more than permitted, to detect an excess
     while positions.len() <= limit {
         let texts = piece(&mut texts, limit + 1 - positions.len())?;
         if texts.is_empty() {
@@ -197,7 +197,7 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     Ok(Set { header, sha256: lines.sha256, positions })
 }
 
-/// Returns the next lines to be checked together, at most `limit`, with their numbers.
+/// Returns the next lines to be checked together, at most `limit`, with their line numbers.
 fn piece(
     lines: &mut impl Iterator<Item = (usize, Result<String>)>,
     limit: usize,
@@ -278,7 +278,7 @@ fn parsed_header(line: &str) -> Result<SetHeader> {
     }
 }
 
-/// Parses a line of either form as a position with its value.
+/// Parses a line, either JSON or a position and a score, as a position with its value.
 fn given(line: &str) -> Result<Given> {
     match scored(line) {
         Some((position, score)) => Ok(Given {

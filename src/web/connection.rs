@@ -1,8 +1,8 @@
 //! Connections: how many there may be, and how long each may take.
 //!
-//! Each connection serves one request and is closed. A client that sends its request slowly, or not at all, is cut
-//! off after [`PATIENCE`]; a client that does not read its answer, after [`LIFETIME`]. Connections beyond [`SOCKETS`]
-//! wait in the system's queue.
+//! Each connection serves one request and is closed. A client that sends its request slowly, or not at all, is cut off
+//! after [`PATIENCE`]; a client that does not read its answer is cut off after [`LIFETIME`]. Connections beyond
+//! [`SOCKETS`] wait in the system's queue.
 
 use std::net::IpAddr;
 use std::sync::Arc;

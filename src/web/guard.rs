@@ -1,10 +1,10 @@
 //! Decides which requests are accepted: only those of the page that this server sent.
 //!
-//! Another site in the same browser can also send requests to 127.0.0.1. The name of that site is then in `Host` (if
-//! its DNS points here) or in `Origin`, and the site cannot read the page's token, so all three are checked. A page
-//! that is served beyond this machine also needs its [`Password`]. The page can be opened at any numeric address,
-//! because another site would need a name to reach it. The user may permit further names, for a proxy or a tunnel that
-//! passes on its own name.
+//! Another site in the same browser can also send requests to 127.0.0.1. Such a request has that site's name in `Host`
+//! (if the site's DNS points here) or in `Origin`, and lacks the page's token, which the site cannot read, so all three
+//! are checked. A page that is served beyond this machine also needs its [`Password`]. The page can be opened at any
+//! numeric address, because another site could reach this server only under a name. The user may permit further names,
+//! for a proxy or a tunnel that passes on its own name.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl Guard {
     }
 
     /// Returns whether an origin is the page's own. An origin with a permitted name may use HTTPS, and the `Host` that
-    /// the proxy sends may differ from it.
+    /// the proxy sends may differ from the origin.
     fn is_own(&self, origin: &str, host: &str) -> bool {
         let plain = origin.strip_prefix("http://");
         let named = plain.or_else(|| origin.strip_prefix("https://"));
@@ -127,8 +127,8 @@ fn refuse(reason: &str) -> Result<(), RefusedRequest> {
     Err(RefusedRequest::new(StatusCode::FORBIDDEN, reason))
 }
 
-/// Returns whether a host is this machine, under a name that no other site can have. The port may be any, or missing
-/// (80): a tunnel has a different port than this server, and pages of other ports are recognized by their origin.
+/// Returns whether a host is this machine, under a name that no other site can have. Any port is accepted, or none
+/// (80), because a tunnel has a different port than this server; pages on other ports are recognized by their origin.
 fn is_this_machine(host: &str) -> bool {
     let (name, port) = name_and_port(host);
     ["127.0.0.1", "localhost"].contains(&name) && is_port(port)

@@ -13,8 +13,8 @@ pub(super) fn key_of(run: usize, generation: usize) -> String {
     format!("run-{run}-{generation}")
 }
 
-/// Returns the agent with this key: one of the program, of a run, or of a file. `simulations` is for agents that
-/// search.
+/// Returns the agent with this key, which comes from the program, from a run, or from a file. `simulations` applies to
+/// agents that search.
 pub(super) fn spec(runs: &ShownRuns, key: &str, simulations: Option<usize>) -> Result<AgentSpec> {
     if let Some(spec) = players::agent_of(key, simulations)? {
         return Ok(spec);

@@ -3,12 +3,13 @@
 //! Input: HTTP requests from a page that this program serves itself, on 127.0.0.1 or, with a password, to other
 //! devices. Output: positions with their drawings, the answers of agents, and the files of runs in readable form. The
 //! page holds its game and sends the whole game with each request, so the server keeps nothing except loaded agents.
-//! The server only reads files, unless somebody on this machine has it train a run. Nothing in a request names a folder
-//! except the id of a title (letters, digits, and hyphens). `api` has the requests and answers as types, `guard`
-//! decides which requests are accepted, `password` is for pages served beyond this machine, `connection` limits what a
-//! client can hold, `routes` maps requests to answers, `work` runs them on other threads, `table` answers questions
-//! about a game, `players` names the agents, `agents` keeps the loaded agents, `runs` finds and describes runs, `games`
-//! reads recorded games, `texts` has the games whose rules are a text, and `tasks` is work that takes a minute.
+//! The server only reads files, unless somebody on this machine has it train a run. The only part of a request that can
+//! name a folder is the id of a title (letters, digits, and hyphens). `api` has the requests and answers as types,
+//! `guard` decides which requests are accepted, `password` is for pages served beyond this machine, `connection` limits
+//! what a client can hold, `routes` maps requests to answers, `work` computes the answers on other threads, `table`
+//! answers questions about a game, `players` names the agents, `agents` keeps the loaded agents, `runs` finds and
+//! describes runs, `games` reads recorded games, `texts` has the games whose rules are a text, and `tasks` is work that
+//! takes a minute.
 
 mod api;
 mod connection;

@@ -1,10 +1,10 @@
 //! The password of a page that is served beyond this machine: `petteia serve --listen`.
 //!
 //! Input: requests, and the addresses that they come from. Output: whether the browser has given the password, or the
-//! answer to a browser that has not: a form, and nothing else. The password is new at each start. A browser that
-//! gives it, in the form or in the address, gets a cookie with another secret and is sent to an address without the
-//! password, so that only its history can contain the password. Password and cookie are compared in constant time,
-//! and each address has a limited number of tries.
+//! answer to a browser that has not: a form, and nothing else. The password is new at each start. A browser that gives
+//! the password, in the form or in the address, gets a cookie with another secret and is sent to an address without the
+//! password, so that only its history can contain the password. Password and cookie are compared in constant time, and
+//! each address has a limited number of tries.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -36,8 +36,8 @@ const GROUP: usize = 4;
 /// The number of wrong passwords that an address may give within [`WINDOW`].
 const TRIES: usize = 10;
 const WINDOW: Duration = Duration::from_secs(600);
-/// The maximum number of addresses whose wrong passwords are counted. While that many are counted, no other address may
-/// try.
+/// The maximum number of addresses whose wrong passwords are counted. While the count is at this maximum, no other
+/// address may try.
 const ADDRESSES: usize = 1024;
 /// The longest body of the form, in bytes.
 const LARGEST_FORM: usize = 1 << 10;
@@ -68,7 +68,8 @@ pub struct Password {
 debug_fields!(Password, tries);
 
 impl Password {
-    /// Makes a new password for the page on `port`: browsers keep one cookie for all ports of a machine.
+    /// Makes a new password for the page on `port`. The port is part of the cookie's name, because browsers share
+    /// cookies among all ports of a machine.
     pub fn new(port: u16) -> Password {
         let mut random = rand::rng();
         let letters: Vec<u8> = (0..LENGTH).map(|_| LETTERS[random.random_range(0..LETTERS.len())]).collect();
@@ -124,21 +125,21 @@ impl Password {
         }
     }
 
-    /// Returns the answer to a browser that has given the password and gives it again, in the address or in a form
-    /// that was still open. It sends the browser to the page, so that no address keeps the password.
+    /// Returns the answer to a browser that has given the password and gives it again, in the address or in a form that
+    /// was still open. The answer sends the browser to the page, so that no address keeps the password.
     pub(super) fn again(&self, uri: &Uri) -> Option<Response> {
         let is_given = uri.path() == FORM || uri.path() == "/" && uri.query().and_then(field).is_some();
         is_given.then(|| self.admit())
     }
 
-    /// Gives the browser its cookie and sends it to the page. It uses a page instead of a redirection, because a
-    /// browser that followed a link from another program does not send a strict cookie until a page of this site
-    /// makes the request.
+    /// Gives the browser its cookie and sends it to the page. The answer is a page instead of a redirection, because a
+    /// browser that followed a link from another program does not send a strict cookie until a page of this site makes
+    /// the request.
     fn admit(&self) -> Response {
         let body = html! { p { a href="./" { "Continue to the page" } } };
         let head = html! { meta http-equiv="refresh" content="0; url=./"; };
         let mut response = page(StatusCode::OK, &head, &body);
-        // without a path, the cookie is for this folder, whatever name a proxy gives it
+        // a cookie without a path applies to this folder, whatever name a proxy gives the folder
         let cookie = format!("{}={}; HttpOnly; SameSite=Strict", self.cookie, self.secret);
         let cookie = HeaderValue::from_str(&cookie).expect("the cookie is ASCII");
         response.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -187,7 +188,8 @@ impl Tries {
     }
 }
 
-/// Returns what counts as one address: in IPv6, a device has many addresses within its network.
+/// Returns the address for which tries are counted: in IPv6, the network's, because a device has many addresses in its
+/// network.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(six) => {
@@ -284,7 +286,7 @@ mod tests {
         for _ in 0..TRIES - 1 {
             assert_eq!(tries.judge(one, now, false), Ok(false));
         }
-        // the right password, given before it is too late, resets the count
+        // the right password resets the count if it is given before the tries run out
         assert_eq!(tries.judge(one, now, true), Ok(true));
         for _ in 0..TRIES {
             assert_eq!(tries.judge(one, now, false), Ok(false));

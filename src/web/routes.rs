@@ -500,7 +500,7 @@ async fn review(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -
     with_agent(site, read(&body)?, |request: &ReviewAsked| &request.question, reviewed).await
 }
 
-/// Returns the agent's choice, found before `stop` is set.
+/// Returns the agent's choice; setting `stop` ends the search early.
 fn searched(agent: &SeatedAgent, request: &SearchAsked, stop: &AtomicBool) -> Result<SearchAnswer> {
     let mut thinking = match agent.begin(request)? {
         Begun::Answered(answer) => return Ok(answer),

@@ -42,7 +42,7 @@ const MOST_OF_A_NAME: usize = 99;
 
 /// The runs and files that the page shows.
 pub(super) struct ShownRuns {
-    /// The folder of runs, where new ones are made.
+    /// The folder in which new runs are made.
     folder: PathBuf,
     /// The folder whose runs are all shown; `None` if the user named runs.
     within: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub(super) struct Listed {
     pub(super) games: Vec<(String, Settings)>,
 }
 
-/// The metrics of a run; each call reads only what was added.
+/// The metrics of a run; each call reads only what was added since the previous call.
 struct WatchedRun {
     reader: Reader,
     /// The strength of the run's generations, with the number of lines and the opponent for which it was computed.
@@ -72,7 +72,7 @@ struct WatchedRun {
     roster: Roster,
 }
 
-/// The strength of generations in Elo above the first rated one, with its bounds.
+/// The strength of each generation in Elo above the first rated generation, with its bounds.
 type Strengths = BTreeMap<usize, [Option<f64>; 3]>;
 
 impl WatchedRun {
@@ -80,7 +80,8 @@ impl WatchedRun {
         WatchedRun { reader: Reader::new(folder), strengths: Default::default(), roster: Roster::default() }
     }
 
-    /// Reads what was added, at most `budget` bytes, and subtracts the number of bytes read from `budget`.
+    /// Reads at most `budget` bytes of the metrics that were added, and subtracts the number of bytes read from
+    /// `budget`.
     fn read(&mut self, budget: &mut u64) -> Result<()> {
         let before = self.reader.position();
         self.reader.read(*budget)?;
@@ -252,7 +253,7 @@ impl ShownRuns {
         let mut watched = locked(&watched);
         watched.read(&mut { PORTION })?;
         let elo = watched.strengths(&config.arena.opponent).clone();
-        // if the list cannot be read now, it is shown the next time
+        // if the list of workers cannot be read now, it is shown the next time
         let workers = watched.roster.read(&folder).unwrap_or_default();
         let history = watched.reader.history();
         let steps: BTreeMap<usize, usize> =
@@ -299,7 +300,8 @@ impl ShownRuns {
         Ok(Charts { stamp, html })
     }
 
-    /// Returns games of the newest generation; if it is in progress, those of its finished shards.
+    /// Returns games of the newest generation; if that generation is in progress, only the games of its finished
+    /// shards.
     pub(super) fn games(&self, id: usize) -> Result<(usize, Vec<Record>)> {
         let folder = self.folder(id)?;
         let text = run::reading_of(&folder)?.config.game.options.remove(TEXT);
@@ -315,7 +317,7 @@ impl ShownRuns {
             }
         }
         records.truncate(GAMES);
-        // records have only the checksum of a text
+        // a record contains only the checksum of its game's text
         for record in &mut records {
             record.options.extend(text.clone().map(|text| (TEXT.to_string(), text)));
         }
@@ -345,8 +347,8 @@ fn spaced(generations: &[usize], limit: usize) -> Vec<usize> {
     (0..count).map(at).collect()
 }
 
-/// Returns up to [`LISTED`] of the generations: half of the list is the newest ones, the other half a selection of
-/// the others.
+/// Returns up to [`LISTED`] of the generations: half of the list is the newest generations, the other half a selection
+/// of older ones.
 fn listed(generations: &[usize]) -> Vec<usize> {
     match generations.len().checked_sub(LISTED / 2) {
         Some(others) if generations.len() > LISTED => {
@@ -366,7 +368,7 @@ fn stamp(folder: &Path, reader: &Reader) -> String {
     parts.chain([format!("{:x}", reader.position())]).collect::<Vec<_>>().join("-")
 }
 
-/// Returns when a file was last written, in milliseconds since 1970; 0 if that is not known.
+/// Returns when a file was last written, in milliseconds since 1970; 0 if the time is unknown.
 fn changed(file: Option<FileAbout>) -> u128 {
     let modified = file.and_then(|file| file.modified).unwrap_or(SystemTime::UNIX_EPOCH);
     modified.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis())

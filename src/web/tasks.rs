@@ -110,7 +110,7 @@ impl WebTasks {
     pub(super) fn finish(&self) {
         self.cancel();
         let newest = locked(&self.newest).take();
-        // the task itself has recorded a panic
+        // if the task panicked, it has already recorded the panic
         let _ = newest.map(|newest| newest.thread.join());
     }
 }
@@ -158,7 +158,8 @@ impl Task {
     }
 }
 
-/// Returns the numbers of simulations of the levels for which there is time in this game, the weakest level first.
+/// Returns the number of simulations of each level, for as many levels as there is time for in this game, the weakest
+/// level first.
 fn levels(game: &AnyGame) -> Vec<usize> {
     let (start, mut random, mut playouts, mut plies) = (Instant::now(), stream(0, Purpose::Start, &[]), 0, 0);
     let mut legal = Vec::new();
@@ -241,7 +242,7 @@ pub(super) mod training {
     const GENERATIONS: usize = 60;
     const SIMULATIONS: usize = 32;
 
-    /// Returns the settings of such a run: those that suit the game, with a small network and short generations.
+    /// Returns the settings of a one-minute run: those that suit the game, with a small network and short generations.
     fn settings(rules: &Opened, means: &Means) -> Config {
         let (mut config, nature) = run::suited(rules);
         let games = ((POSITIONS / nature.plies.max(1.0)) as usize / 2 * 2).max(FEWEST_GAMES);

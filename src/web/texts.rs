@@ -60,8 +60,8 @@ impl KnownTexts {
         programs.chain(named).chain(shipped).collect()
     }
 
-    /// Returns the options of a game from elsewhere as the page has them: a known text replaces its checksum, and a
-    /// text that the program carries under this id is omitted.
+    /// Converts the options of a game from elsewhere to the page's form: a known text replaces its checksum, and a text
+    /// that the program carries under this id is omitted.
     pub(super) fn plain(&self, id: &str, mut options: Settings) -> Settings {
         let Some(text) = options.get(TEXT).and_then(toml::Value::as_str) else { return options };
         let shipped = self.catalog.text(id).filter(|_| !self.named.contains_key(id));

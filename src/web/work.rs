@@ -1,10 +1,10 @@
 //! Runs work that takes more than a moment on threads other than those that listen.
 //!
-//! Work that reads files can wait forever, for a network drive that does not answer or a pipe in place of a file.
-//! Such a thread cannot be stopped, so it is left behind, and after a time its request is answered with an
+//! Work that reads files can wait forever, for a network drive that does not answer or a pipe in place of a file. A
+//! thread that hangs cannot be stopped, so it is left behind, and after a time its request is answered with an
 //! explanation. At most [`SAME`] threads read the same files. If they hang, another thread may try after a while, and
 //! the next one after a longer while. Files that become readable again are therefore read again, and threads remain for
-//! other files and for work that reads none.
+//! other files and for work that reads no files.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};

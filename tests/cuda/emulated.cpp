@@ -83,9 +83,9 @@ extern "C" int emulate(int tiles, int blocks, int threads, int shared_bytes, con
 extern "C" int size_of_step() { return sizeof(Step); }
 extern "C" int size_of_work() { return sizeof(Work); }
 
-// A driver for one GPU that is this CPU. It counts its calls and can fail at one of them, or lie: with 1 all results are zeros, with 2
-// not numbers. What was allocated and not freed is counted.
-// The test reads and writes these numbers.
+// A driver for a single GPU, which is this CPU. It counts its calls and the memory that was allocated and not freed. It can fail
+// at one of the calls, or lie: with 1, all results are zeros; with 2, they are not numbers. The test reads and writes these
+// numbers.
 #ifndef LIES
 #define LIES 0
 #endif

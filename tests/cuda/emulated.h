@@ -1,6 +1,6 @@
 // What `src/net/cuda/device.cuh` has, in plain C++: a block's threads are fibers of one thread, and an operation of a warp waits
-// until all 32 lanes have arrived. It compiles the source of the kernel itself and gives its results on a CPU. The maps of
-// fragments and the roundings are those of PTX's documentation, written down here independently of the packing.
+// until all 32 lanes have arrived. This header compiles the source of the kernel itself and gives the kernel's results on a CPU.
+// The maps of fragments and the roundings are those of PTX's documentation, written down here independently of the packing.
 #pragma once
 #include <csetjmp>
 #include <cstdint>
@@ -29,7 +29,7 @@ static inline int min(int a, int b) { return a < b ? a : b; }
 static inline int max(int a, int b) { return a > b ? a : b; }
 
 struct Fiber {
-    // where it begins, and where it continues: unlike contexts, jumps need no system call
+    // where a thread begins, and where it continues: unlike contexts, jumps need no system call
     ucontext_t context;
     jmp_buf place;
     bool begun, done;

@@ -46,7 +46,7 @@ impl Make<'_> {
             .args(self.flags)
             .output()
             .unwrap();
-        assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
+        assert!(exported.status.success(), "{}", command::err(&exported));
         // the export says how to use it, in words that a shell accepts
         let said = String::from_utf8_lossy(&exported.stdout).into_owned();
         let quoted = format!("'{}'", bot.display());
@@ -361,7 +361,7 @@ fn an_engine_of_another_game_is_refused_at_once() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("has game tic-tac-toe instead of caissa"));
+    assert!(command::err(&output).contains("has game tic-tac-toe instead of caissa"));
 }
 
 #[test]
@@ -370,7 +370,7 @@ fn the_programs_own_commands_work_in_a_bot() {
     let file = make("tic-tac-toe", folder.path());
     let run = |arguments: &[&str], input: &str| {
         let output = command::run(&file, arguments, input);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{arguments:?}: {}", command::err(&output));
         String::from_utf8(output.stdout).unwrap()
     };
     let about = run(&["--about"], "");
@@ -452,7 +452,7 @@ fn a_damaged_bot_refuses() {
 }
 
 fn said(output: &std::process::Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    command::out(&output) + &command::err(&output)
 }
 
 /// A contest starts programs without arguments.

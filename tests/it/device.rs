@@ -27,7 +27,7 @@ use crate::support::command::{err, petteia, succeeds};
 struct Fake {
     batch: usize,
     late: Duration,
-    /// The number of the batch at which it fails.
+    /// The number of the batch at which the device fails.
     fails_at: usize,
     batches: AtomicUsize,
     largest: AtomicUsize,

@@ -189,7 +189,7 @@ fn the_window_draws_by_weight() {
     }
 }
 
-/// An evaluator that knows nothing and is never sure of it.
+/// An evaluator that predicts the same uncertain result everywhere.
 struct Doubtful;
 
 impl Evaluator<TicTacToe> for Doubtful {

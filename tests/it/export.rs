@@ -264,7 +264,7 @@ fn script(python: &Path, name: &str, arguments: &[&Path], input: &str) -> Output
 fn run(command: &mut Command, input: &str) -> Output {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // a program may end without reading all of it
+    // a program may end without reading all of its input
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }

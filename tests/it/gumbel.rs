@@ -91,7 +91,7 @@ fn eight_simulations_halve_four_actions_to_two() {
     }
 }
 
-/// The mean of all simulations is 0.09, because the discarded actions count for a third of it.
+/// The mean of all simulations is 0.09, because the discarded actions account for a third of it.
 #[test]
 fn the_value_shown_is_that_of_the_improved_policy() {
     let search = searched(four(ALTERNATING), 8, None);

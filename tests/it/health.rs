@@ -225,7 +225,7 @@ fn every_generation_says_how_well_it_learns() {
         let full = health.endings.get("a full board").copied().unwrap_or(0);
         assert!(full >= played["draw"].as_u64().unwrap() as usize, "{health:?}");
     }
-    // about a fifth is not trained on
+    // about a fifth of the games is not trained on
     let [positions, plies] = ["positions", "plies"].map(|key| played[0][key].as_f64().unwrap());
     assert!((0.6..0.95).contains(&(positions / plies)), "{positions} of {plies}");
 }
@@ -244,7 +244,7 @@ fn resumes_with_held_out(share: f32) {
     let [whole, cut] = ["whole", "cut"].map(|name| folder.path().join(name));
     train(None, &sets, &whole).unwrap();
     train(None, &sets, &cut).unwrap();
-    // as if it had been killed in generation 3
+    // as if the run had been killed in generation 3
     std::fs::remove_dir_all(cut.join("checkpoints/generation-0003")).unwrap();
     train(None, &sets, &cut).unwrap();
     assert_eq!(trained(&cut), trained(&whole));

@@ -151,7 +151,9 @@ fn weights_that_do_not_fit_name_the_tensor() {
     );
     changed(
         &|tensors| drop(tensors.remove("value_out.bias")),
-        &["lacks the tensor `value_out.bias`; use the names of an export"],
+        &[
+            "lacks the tensor `value_out.bias`; name the tensors as `petteia export --format safetensors` does",
+        ],
     );
     changed(
         &|tensors| {

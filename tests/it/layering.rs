@@ -99,7 +99,7 @@ fn tree(text: &str) -> (Vec<Names>, &str) {
     }
 }
 
-/// Returns all paths that begin with `root::`, without it.
+/// Returns all paths that begin with `root::`, without this prefix.
 fn paths(code: &str, root: &str) -> Vec<Names> {
     let start = format!("{root}::");
     // `other_crate::` begins a path in another crate, and `pub(in crate::run)` is not an import
@@ -312,7 +312,7 @@ fn files_are_opened_in_one_place() {
 }
 
 /// Files have at most 600 lines, of at most 120 columns; rustfmt breaks neither comments nor literals. Only literals
-/// that cannot be broken are longer: raw ones, and words.
+/// that cannot be broken are longer: raw literals, and words.
 #[test]
 fn files_stay_readable() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

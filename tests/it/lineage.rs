@@ -135,11 +135,11 @@ fn an_extended_run_is_one_of_that_length() {
     assert!(chapter["settings"].as_str().unwrap().contains("generations = 3"));
     let shown = out(&succeeds(&["inspect", text(&run)], ""));
     assert!(shown.contains("extended after generation 3: train.generations 3 -> 5"), "{shown}");
-    // the same command resumes it, and it can be killed like any other run
+    // the same command resumes the run, which can be killed like any other run
     cut(&run, 4);
     trains(&["--run", text(&run), "--generations", "5"]);
     expect_same(products(&run), products(&STEADY_5.run()));
-    // it cannot be shortened to fewer generations than it has
+    // the run cannot be shortened to fewer generations than it has
     fails(
         &["train", "--run", text(&run), "--generations", "4"],
         2,
@@ -162,7 +162,7 @@ fn a_run_is_extended_before_its_end() {
     let began = fs::metadata(shard(&run, 3, 0)).unwrap().modified().unwrap();
     trains(&["--run", text(&run), "--generations", "4"]);
     assert_eq!(fs::metadata(shard(&run, 3, 0)).unwrap().modified().unwrap(), began, "it is not played again");
-    // also with a settings file, and once more
+    // the run can be extended again, also with a settings file
     let config = STEADY.run().parent().unwrap().join("run.toml");
     trains(&[text(&config), "--run", text(&run), "--set", CONSTANT, "--generations", "5"]);
     expect_same(products(&run), products(&STEADY_5.run()));
@@ -222,11 +222,11 @@ fn a_fork_without_changes_is_the_original() {
     assert!(manifest(&run, 1)["data"]["lineage"].is_null(), "what is copied is not changed");
     let shown = out(&succeeds(&["inspect", text(&run)], ""));
     assert!(shown.contains("forked at generation 1 from"), "{shown}");
-    // the same command resumes it
+    // the same command resumes the fork
     cut(&run, 2);
     trains(&fork);
     expect_same(without_lineage(&run), without_lineage(&source));
-    // a different command does not
+    // a different command does not resume the fork
     let other = ["train", "--fork", text(&source), "--at", "2", "--run", text(&run)];
     fails(&other, 2, &["exists and is not a fork of", "at generation 2", "--run DIR"]);
 }
@@ -368,7 +368,7 @@ fn auxiliary_heads_are_put_on_and_taken_off() {
     let again = folder.path().join("again");
     trains(&["--from", text(&exported), "--run", text(&again), "--set", "net.reply_policy=0"]);
     assert!(sizes(&again, 3).0 == 1 && sizes(&again, 3).1 < more);
-    // removed again
+    // the heads are removed again
     let off = folder.path().join("off");
     trains(&["--from", text(&again), "--run", text(&off), "--set", "net.short_value=0"]);
     assert_eq!(sizes(&off, 3), (none, plain));

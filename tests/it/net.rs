@@ -181,7 +181,7 @@ fn the_softer_policy_is_learned_and_not_computed_in_play() {
     let input = batch(SHAPE, 4, &mut random(97)).planes.into_raw_vec_and_offset().0;
     assert_eq!(outputs(&plain, &input, SHAPE), outputs(&with, &input, SHAPE));
     assert!(with.count() > plain.count());
-    // it learns a policy between its target and a uniform one
+    // the head for the soft policy learns a policy between its target and a uniform policy
     let mut one = batch(SHAPE, 1, &mut random(5));
     one.illegal.fill(true);
     one.policy.fill(0.0);
@@ -297,7 +297,7 @@ fn training_agrees_with_burns_operations() {
     // one network with logits of planes and of extra actions, one with extra actions only
     let other = Shape { planes: 3, height: 6, width: 7, actions: 7 };
     // a norm removes what global pooling adds to a whole plane, so in training, pooling changes only rounding errors.
-    // Because of these, the weights, and the outputs with running statistics, may differ a little more
+    // Because of rounding errors, the weights, and the outputs with running statistics, may differ a little more
     let nets = [(small(), SHAPE, 1e-3), (small(), other, 1e-3), (pooling(), SHAPE, 2e-2)];
     for (net, shape, tolerance) in nets {
         let trained = |device: &burn::tensor::Device| {

@@ -351,7 +351,7 @@ fn an_engine_says_it_in_its_protocol() {
     assert_eq!(engine("codecup", "start\n"), "");
 }
 
-/// An intact network of the same size is not affected by any of this.
+/// An intact network of the same size causes none of these errors.
 #[test]
 fn a_sound_network_answers() {
     let rules = rules_of::<TicTacToe>();

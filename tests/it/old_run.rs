@@ -157,11 +157,11 @@ fn it_does_not_live_on_with_its_gate() {
     fails(&["train", "--fork", &run, "--at", "1", "--run", &next], 2, &gone);
     fails(&["train", "--from", &run, "--run", &next], 2, &gone);
     assert!(files(Path::new(&run)) == before, "nothing is written");
-    // nor can it be resumed if the gate is off in its config alone
+    // the run cannot be resumed either if the gate is off in its config alone
     plant_in_settings(Path::new(&run), &|config| drop(section(config, "arena").remove("gate")));
     let settings = settings_in(&folder);
     fails(&["train", &settings, "--run", &run], 2, &gone);
-    // its weights can begin another run
+    // the run's weights can begin another run
     let text = fs::read_to_string(&settings).unwrap().replace("bootstrap_games = 8", "bootstrap_games = 0");
     fs::write(&settings, format!("config_format = 1\n{text}")).unwrap();
     succeeds(&["train", &settings, "--from", &run, "--run", &next], "");

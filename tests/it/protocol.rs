@@ -199,7 +199,7 @@ fn after_a_refused_position_ugi_has_none() {
             for question in ["query p1turn", "query result", "query moves"] {
                 assert_eq!(talk.say(question), [reason, "response none"], "{line}, {question}");
             }
-            // a runner would continue a game forever if it were not over
+            // if the answer were that the game is not over, a runner would continue it forever
             assert_eq!(talk.say("query gameover"), [reason, "response true"], "{line}");
             let searches = talk.searches.len();
             for go in ["go", "go nodes 5", "go infinite"] {

@@ -136,7 +136,7 @@ fn a_copy_goes_on_elsewhere() {
     let trained = PLAIN.train(&other, &[]);
     assert!(trained.status.success(), "{}", err(&trained));
     assert!(whole(&other) == whole(&PLAIN.run()));
-    // copying it back gives the same run
+    // a copy of the copy is the same run
     fs::remove_dir_all(&run).unwrap();
     succeeds(&["copy", text(&other), text(&run)], "");
     assert!(whole(&run) == whole(&PLAIN.run()));

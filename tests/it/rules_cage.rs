@@ -91,7 +91,7 @@ fn g1_neighbour_squares() {
 fn g1_restriction_1() {
     // b2 is orthogonally adjacent to c2, b1 only diagonally
     assert_eq!(legal("5B/6/6/6/2R3/R5 r - 9", "a1"), "a1-a2 a1-b1");
-    // straight ahead the checker leaves no neighbor behind, but it would become the neighbor of another one
+    // straight ahead the checker leaves no neighbor behind, but it would become the neighbor of another checker
     assert_eq!(legal("5B/6/6/R5/6/R5 r - 9", "a1"), "a1-b1 a1-b2");
     assert_eq!(legal("5B/6/6/6/6/R1R3 r - 9", "a1"), "a1-a2 a1-b2");
 }

@@ -194,7 +194,7 @@ fn r7_no_undo() {
     assert_eq!(after(text, &["d4-a4"]), "7/6q/7/R2r3/7/7/2Q4 b d4-a4 1");
     assert!(!targets("7/6q/7/R2r3/7/7/2Q4 b d4-a4 1", "d4").contains("a4"));
     assert!(targets("7/6q/7/R2r3/7/7/2Q4 b - 1", "d4").contains("a4"));
-    // one move later it is allowed
+    // one move later, the exchange is allowed
     assert_eq!(after(text, &["d4-a4", "g6-g7", "c1-c2"]), "6q/6*/7/R2r3/7/2Q4/2*4 b - 3");
     let free = rules(&[("exchange_ban", false)]);
     assert_eq!(after_by(&free, text, &["d4-a4", "d4-a4"]), "7/6q/7/r2R3/7/7/2Q4 w - 2");
@@ -474,7 +474,7 @@ fn wrong_settings_are_refused_with_the_reason() {
         Caissa::new(&GameOptions { variant: String::new(), settings }).unwrap_err().to_string()
     };
     let text = refusal("exchange_ban", toml::Value::Integer(1));
-    assert!(text.contains("game.exchange_ban = 1 is not permitted: true or false"), "{text}");
+    assert!(text.contains("game.exchange_ban = 1 is not permitted: use true or false"), "{text}");
     let text = refusal("ban", toml::Value::Boolean(true));
     assert!(text.contains("`game.ban`: caissa knows exchange_ban, queen_exchange"), "{text}");
 }

@@ -263,7 +263,7 @@ fn a_search_ends_when_its_caller_has_enough() {
     assert_eq!((asked, search.tree().visits()), (vec![1, 2, 3, 4, 5], 5));
 }
 
-/// Several walks in one tree: noise added between the first two sends the second one elsewhere.
+/// Several walks in one tree: noise that is added between the first two walks sends the second walk elsewhere.
 #[test]
 fn several_walks_are_under_way_in_one_tree() {
     let (game, _) = tic_tac_toe(SearchConfig::default());

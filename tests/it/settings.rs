@@ -305,7 +305,7 @@ fn a_run_of_the_games_id_alone_keeps_what_follows_from_the_game() {
     assert_eq!(written_keys(&kept), written_keys(&Config::new("tic-tac-toe")));
     let checkpoint = Checkpoint::find(run.as_ref()).unwrap();
     assert_eq!(checkpoint.reading().unwrap().config, kept);
-    // the same command continues with them, and so does the folder alone
+    // the same command continues with these settings, and so does a command that names only the folder
     train(&run, "3");
     succeeds(&["train", "--run", &run, "--generations", "4"], "");
     let longer = petteia::run::settings_of(run.as_ref()).unwrap();

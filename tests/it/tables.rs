@@ -14,7 +14,7 @@ use petteia::replay::record::Record;
 use petteia::replay::store;
 use serde_json::{Value, json};
 
-use crate::support::command::{fails, json_lines, out, python, succeeds};
+use crate::support::command::{err, fails, json_lines, out, python, succeeds};
 use crate::support::runs::{Finished, text};
 
 /// A run with random openings and fast searches, whose weights and policies differ from the visits.
@@ -37,7 +37,7 @@ fn rules() -> Rules<TicTacToe> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
-/// Readers take a column for one of integers if its first thousands of cells look like integers.
+/// Readers treat a column as integers if its first thousands of cells look like integers.
 #[test]
 fn every_real_number_of_a_table_has_a_decimal_point() {
     let csv = out(&succeeds(&["records", text(&RUN.run()), "convert", "--format", "csv"], ""));
@@ -212,7 +212,7 @@ fn numpy_reads_the_arrays() {
     let file = folder.path().join("run.npz");
     succeeds(&["records", text(&RUN.run()), "convert", "--format", "npz", "--out", text(&file)], "");
     let loaded = Command::new(python).args(["-c", LOAD, text(&file)]).output().unwrap();
-    assert!(loaded.status.success(), "{}", String::from_utf8_lossy(&loaded.stderr));
+    assert!(loaded.status.success(), "{}", err(&loaded));
     let loaded: Value = serde_json::from_slice(&loaded.stdout).unwrap();
     let rows = json_lines(&succeeds(&["records", text(&RUN.run()), "convert", "--format", "positions"], ""));
     let first = rows.iter().find(|row| row["weight"] != 0.0).unwrap();

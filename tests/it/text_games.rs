@@ -65,7 +65,7 @@ fn a_text_is_a_game_for_every_command() {
     fails(
         &["solve", &game, "--set", "game.width=9"],
         2,
-        &["width = 9 is not permitted: a whole number from 3 to 5"],
+        &["width = 9 is not permitted: use a whole number from 3 to 5"],
     );
 }
 

@@ -37,7 +37,7 @@ impl Trees {
     }
 }
 
-/// The position after this many random plies, or the last one before the game is over.
+/// The position after this many random plies, or the last position before the game is over.
 fn position<G: Game>(game: &G, plies: usize) -> G::State {
     let mut random = stream(1, Purpose::Opening, &[]);
     let mut state = game.initial();

@@ -95,7 +95,7 @@ fn apart(a: &[f32], b: &[f32]) -> f64 {
     length(&mut a.iter().zip(b).map(|(a, b)| f64::from(a - b))) / length(&mut b.iter().map(|b| f64::from(*b)))
 }
 
-/// Trains steps `from..to`, and returns the losses of the last one.
+/// Trains steps `from..to`, and returns the losses of the last step.
 fn step(trainer: &mut Trainer, [from, to]: [u64; 2], rate: f64) -> (f32, f32) {
     let mut last = (0.0, 0.0);
     for step in from..to {

@@ -130,7 +130,7 @@ fn a_run_in_training_is_watched_without_its_name() {
     drop(second);
     let mut watching = watch();
     let mut shown = BufReader::new(watching.stdout.take().unwrap());
-    // its log is shown, and then it ends
+    // the program shows the log of the run, and ends with the run
     shown.read_line(&mut String::new()).unwrap();
     drop(first);
     let mut rest = String::new();

@@ -140,7 +140,7 @@ fn the_page_works_behind_a_proxy_that_cuts_a_prefix_off() {
     for address in addresses {
         assert_eq!(ask(&format!("/proxy/7180/{address}"), "my-box.example").0, 200, "{address}");
     }
-    // request it as the page's script does: relative to the page
+    // request an address as the page's script does: relative to the page
     let script = fs::read_to_string("src/page/assets/source.js").unwrap();
     assert!(script.contains("fetch(`api/${path}`"));
     let (status, home) = ask("/proxy/7180/api/home", "my-box.example:443");
@@ -241,7 +241,7 @@ fn a_new_search_of_a_page_ends_its_earlier_one() {
     };
     thread::scope(|scope| {
         let first = scope.spawn(|| server.post("/api/search", &asked("a", 60.0)));
-        // once it runs, a later search of the same page ends it
+        // once the search runs, a later search of the same page ends it
         loop {
             server.post("/api/search", &asked("a", 0.05));
             if first.is_finished() {

@@ -111,7 +111,7 @@ fn who_gives_the_password_gets_a_cookie() {
         let evil = "origin: http://evil.example";
         let refused = self::answer(&server, "POST", "/password", &[&pair, evil], &form);
         assert!(status(&refused) == 403 && self::cookie(&refused).is_none(), "{refused}");
-        // both are needed, as is the page's own origin
+        // the cookie and the token are both needed, as is the page's own origin
         let home = |headers: &[&str]| status(&self::answer(&server, "GET", "/api/home", headers, ""));
         assert_eq!(home(&[&pair, &token]), 200);
         assert_eq!(home(&[&pair]), 403);

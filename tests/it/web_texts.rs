@@ -203,7 +203,7 @@ fn an_agent_is_trained_and_what_it_has_learned_stays() {
     assert!(server.post("/api/search", &asked)["action"].is_string());
     let games = server.get("/api/runs/0/games");
     assert_eq!(games["games"][0]["options"], options);
-    // the server saves it before it ends
+    // the server saves the run before it ends
     assert!(Command::new("kill").arg(server.program.id().to_string()).status().unwrap().success());
     assert!(server.program.wait().unwrap().success());
     succeeds(&["audit", text(&runs.join("steps"))], "");

@@ -188,7 +188,7 @@ fn who_is_killed_is_replaced() {
     let mut learner = cluster.learner(&[]);
     let mut workers =
         [cluster.worker(&["--index", "0", "--of", "2"]), cluster.worker(&["--index", "1", "--of", "2"])];
-    // each round kills another process, by the time that passes at the latest
+    // each round kills the next of the three processes after a short time
     for round in 0..12 {
         sleep(Duration::from_millis(40 + 30 * (round % 5)));
         let (victim, anew): (&mut Child, Child) = match round % 3 {
@@ -229,8 +229,8 @@ fn a_second_learner_names_the_first() {
     let mut learner = cluster.learner(&[]);
     until("the learner has named itself", || cluster.run().join("work/learner-0001.json").exists());
     let (run, process) = (cluster.run(), learner.id().to_string());
-    let names = format!("is trained by process {process} on ");
-    fails(&["learn", text(&run)], 2, &[&names, ", since 20"]);
+    let names = format!("is being trained by process {process} on ");
+    fails(&["learn", text(&run)], 2, &[&names, ", started 20"]);
     fails(&["train", "--run", text(&run)], 2, &[&names]);
     Command::new("kill").args(["-s", "TERM", &process]).status().unwrap();
     let output = learner.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Gomoku, freestyle, on boards of 15x15 and 19x19: a board of many squares.
+//! Gomoku, freestyle, on boards of 15x15 and 19x19, an example of a large board.
 //!
 //! G1 Black goes first; the players take turns putting a stone of their color on an empty square.
 //! G2 A player with five or more stones in an unbroken line along a rank, a file, or a diagonal wins.

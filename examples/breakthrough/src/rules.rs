@@ -261,7 +261,7 @@ impl Game for Breakthrough {
             return Err(wrong("the player to move has already won"));
         }
         if state.own == 0 && state.enemy & FIRST_RANK != 0 {
-            return Err(wrong("the game ended twice"));
+            return Err(wrong("the game cannot have ended in two ways at once"));
         }
         Ok(state)
     }

@@ -72,7 +72,7 @@ class Weed:
         self.ports = {name: free_port() % 20000 + 20000 for name in ("master", "volume", "filer", "s3")}
         self.log = open(folder / "weed.log", "ab")
         self.start()
-        # no server outlives the check, however it ends
+        # no server outlives the check, however the check ends
         atexit.register(lambda: self.process.kill())
         self.wait()
 
@@ -284,7 +284,7 @@ def main():
     parser.add_argument("--kills", type=int, default=12)
     parser.add_argument("--generations", type=int, default=8)
     parser.add_argument("--games", type=int, default=128)
-    parser.add_argument("--ahead", type=int, default=0, help="selfplay.ahead; weights are compared only with 0")
+    parser.add_argument("--ahead", type=int, default=0, help="selfplay.ahead; weights are compared only if this is 0")
     parser.add_argument("--share", type=float, default=0.03, help="share of requests that fail")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=8.0, help="time limit of the check")

@@ -1,4 +1,4 @@
-"""An HTTP proxy in front of an object store that gives seeded faulty answers.
+"""An HTTP proxy that runs in front of an object store and injects random faults, drawn from a seed.
 
 Faults: 500, 429, and 409 without forwarding the request; no answer after forwarding it; a truncated answer; a truncated
 request; an outdated list. On exit it prints how often each fault occurred.

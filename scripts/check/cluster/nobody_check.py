@@ -28,7 +28,7 @@ def main():
     user = next(line.split()[1] for line in container.splitlines() if line.startswith("USER"))
     place = next(line.split()[1] for line in container.splitlines() if line.startswith("WORKDIR"))
     folder = pathlib.Path(tempfile.mkdtemp(prefix="petteia-nobody-"))
-    # in a place that the user `nobody` can read, outside the container's own folder
+    # put the program where the user `nobody` can read it, outside the container's own folder
     program = pathlib.Path(tempfile.mkdtemp(prefix="petteia-", dir="/usr/local/bin"))
     program.chmod(0o755)
     shutil.copy(args.petteia, program / "petteia")

@@ -31,7 +31,7 @@ def main():
     run, alone = folder / "run", folder / "alone"
     subprocess.run([petteia, "train", str(folder / "config.toml"), "--run", str(alone)], check=True, capture_output=True)
     began = time.monotonic()
-    # the head has room only for the learner
+    # the head node has room only for the learner
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     nodes = [cluster.add_node(num_cpus=2) for _ in range(2)]
     cluster.wait_for_nodes()

@@ -67,5 +67,5 @@ try {
   server?.end()
   fs.rmSync(folder, { recursive: true, force: true })
 }
-// otherwise the files' workers would keep waiting
+// without this call, the files' workers would keep the process waiting
 process.exit()

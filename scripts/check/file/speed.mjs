@@ -57,5 +57,5 @@ try {
   fs.rmSync(folder, { recursive: true, force: true })
 }
 console.log(JSON.stringify(found))
-// otherwise the files' workers would keep waiting
+// without this call, the files' workers would keep the process waiting
 process.exit()

@@ -158,7 +158,7 @@ async function testLinks(tools, url) {
     await page.getByText('Position and files').click()
     const saved = path.join(folder, 'saved.json')
     if (tools.isFirefox) {
-      // Firefox reports no download here
+      // Firefox does not report this download
       await page.evaluate(() => {
         const make = URL.createObjectURL.bind(URL)
         URL.createObjectURL = file => {

@@ -61,7 +61,7 @@ async function testCards({ url, open, test, shot }) {
     await page.reload()
     await untilState(page, 'yours')
     expect((await moves(page)).join() === before.join(), 'the game is not resumed after the page was left')
-    // in another tab it is listed among the unfinished games
+    // in another tab, the game is listed among the unfinished games
     const other = await page.context().newPage()
     await page.close()
     await other.goto(url)

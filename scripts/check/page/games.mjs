@@ -14,7 +14,7 @@ export async function testGames({ url, open, test, shot }) {
   const ids = await page.getByLabel('Game', { exact: true }).locator('option').evaluateAll(options => options.map(option => option.value))
   await page.context().close()
   await test(`there are games (${ids.length})`, () => expect(ids.length >= 8, `only ${ids.join(', ')}`))
-  // the longest games first
+  // begins with the longest games
   const left = [...ids].sort((a, b) => LONG.test(b) - LONG.test(a))
   const worker = async () => {
     for (let id = left.shift(); id; id = left.shift()) {

@@ -17,7 +17,7 @@ export function untilState(page, ...states) {
 }
 
 export async function gotoGame(page, url, id) {
-  // for a page in a file, the whole address
+  // the address of a page in a file needs no slash
   await page.goto(`${url}${url.endsWith('.html') ? '' : '/'}#play/${id}`)
   await page.waitForSelector(`.play[data-game="${id}"]`)
   await untilState(page, 'yours', 'thinking', 'over')
@@ -87,7 +87,7 @@ const OFFERS = () => {
   const squares = [...document.querySelectorAll('.play .square.from, .play .square.target')]
   const selected = document.querySelector('.play .square.selected')
   const targets = squares.filter(square => square.classList.contains('target'))
-  // captures first: games end sooner
+  // tries captures first, so that games end sooner
   const captures = targets.filter(square => square.previousElementSibling?.classList.contains('ring'))
   const wanted = selected ? (captures.length ? captures : targets) : squares
   const centers = wanted.map(square => {

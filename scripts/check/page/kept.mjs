@@ -63,7 +63,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await page.waitForFunction(count => document.querySelectorAll('.play .move').length === count, before.length)
     await untilState(page, 'yours')
     expect((await moves(page)).join() === before.join(), 'a different game continues')
-    // when it is left again, it is still the same game
+    // when the game is left again, it is still the same game
     await act(page)
     const longer = await moves(page)
     await named(page, 'New game').click()
@@ -109,7 +109,7 @@ async function testGames({ url, open, test, shot, folder }) {
     expect(after.date === before.date && after.outcome === 'first', JSON.stringify(after))
     expect(await page.getByLabel('You play', { exact: true }).inputValue() === 'second', 'the user plays the wrong side')
     await named(page, 'Look at the game').click()
-    await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
+    await page.waitForFunction(() => /Judged by the searches/.test(document.querySelector('.play .review .words').textContent))
     await isIn(before.actions)
   })
 
@@ -255,7 +255,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await isIn(before)
     await act(page)
     const other = await moves(page)
-    // against a checkpoint of a run
+    // the opponent is a checkpoint of a run
     await page.goto(`${url}/#watch`)
     await page.locator('.runs a', { hasText: 'done' }).click()
     await page.getByRole('link', { name: 'Checkpoints' }).click()
@@ -267,7 +267,7 @@ async function testGames({ url, open, test, shot, folder }) {
     expect((await moves(page)).join() === before.join(), 'the unfinished game is not back on the board')
     await act(page)
     const last = await moves(page)
-    // the browser requests its own icon there
+    // at this address, the browser requests its own icon
     page.expectsErrors = true
     await page.goto(`${url}/assets/style.css`)
     await page.goto(`${url}/#play/phage`)
@@ -321,7 +321,7 @@ async function testChoices({ url, open, test }) {
     await page.reload()
     await untilState(page, 'yours')
     await expectSeconds('a reload')
-    // in games that are opened for the first time
+    // the user's choices also apply to games that are opened for the first time
     await chooseOption(opponent(page), /^done, generation 2/)
     await strength(page).selectOption('usual')
     for (const id of ['cage-4', 'phage']) {

@@ -80,7 +80,7 @@ export async function testLooks({ url, open, test, shot }) {
       await page.evaluate(() => scrollTo(0, 0))
       await playToTheEnd(page, 3)
       await page.getByRole('button', { name: 'Look at the game' }).click()
-      await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
+      await page.waitForFunction(() => /Judged by the searches/.test(document.querySelector('.play .review .words').textContent))
       await openAnalysis(page)
       for (const layer of ['Visits', 'Priors']) await page.getByLabel(layer, { exact: true }).check()
       await page.locator('.play .shares td').first().waitFor()

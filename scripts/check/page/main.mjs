@@ -77,7 +77,7 @@ function prepare() {
   const run = (...args) => execFileSync(program, args, { cwd: folder, stdio: 'ignore' })
   run('train', config, '--run', 'runs/done', ...settings, '--generations', '2', '--threads', '2')
   run('arena', 'tic-tac-toe', 'runs/done:16', 'rollout:16', '--games', '4', '--save', 'match.jsonl')
-  // long enough to be still training while the tests look at the page
+  // a run so long that it is still training while the tests look at the page
   start(['train', config, '--run', 'runs/live', ...settings, '--set', 'selfplay.games=256', '--generations', '100000', '--threads', '1'], 'train')
 }
 

@@ -36,7 +36,7 @@ export async function testNetwork({ open, test, shot, start, addressIn }) {
     for (const name of ['evil.example', `evil.example:${port}`, `laptop:${port}`]) {
       expect(status(await ask('GET /', `host: ${name}`)) === 403, `${name} is answered`)
     }
-    // a different address of this machine, given in numbers
+    // a different numeric address of this machine
     expect(status(await ask('GET /', `host: 192.168.1.5:${port}`)) === 401, 'a numeric address is refused')
     page = await open({ width: 390, height: 844, touch: true })
     page.expectsErrors = true
@@ -73,7 +73,7 @@ export async function testNetwork({ open, test, shot, start, addressIn }) {
     // a tab that was opened earlier shows the form
     const other = await page.context().newPage()
     await other.goto(url)
-    // also in a browser that is already logged in
+    // the same holds in a browser that is already logged in
     for (const time of ['first', 'second']) {
       await page.goto(`${url}/?password=${password}`)
       await page.waitForSelector('.card svg')

@@ -37,9 +37,9 @@ async function drawGame(page, url, file) {
   await untilState(page, 'over')
   await page.getByText('How to play').click()
   await page.getByRole('button', { name: 'Look at the game', exact: true }).click()
-  await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
+  await page.waitForFunction(() => /Judged by the searches/.test(document.querySelector('.play .review .words').textContent))
   await page.mouse.move(0, 0)
-  // without the buttons below the board
+  // cuts off the buttons below the board
   await page.screenshot({ path: file, clip: { x: 0, y: 0, width: 1120, height: 750 } })
 }
 

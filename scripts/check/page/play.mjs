@@ -96,7 +96,7 @@ export async function testPlay(tools) {
   await test('a game in progress is reviewed on request', async () => {
     const points = () => page.locator('.play .graph polyline').getAttribute('points').then(text => text.split(' ').length)
     await page.getByRole('button', { name: 'Review the game so far' }).click()
-    await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
+    await page.waitForFunction(() => /Judged by the searches/.test(document.querySelector('.play .review .words').textContent))
     expect(await points() === (await moves(page)).length + 1, 'points are missing')
     await page.getByRole('button', { name: 'To the end' }).click()
     await untilState(page, 'yours')

@@ -12,7 +12,7 @@ const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll
 const status = page => page.locator('.play .status').textContent()
 const where = page => page.locator('.play .where').textContent()
 const isOnBoard = page => page.evaluate(() => document.activeElement.matches('.play .board-holder'))
-const reviewed = page => page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
+const reviewed = page => page.waitForFunction(() => /Judged by the searches/.test(document.querySelector('.play .review .words').textContent))
 
 /** Puts a game on the board, against an agent that searches (the review needs one). */
 async function put(page, url, actions) {
@@ -157,7 +157,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     }
     await openAnalysis(page)
     await named(page, 'Review the game so far').click()
-    await page.waitForFunction(() => /By perfect play\.$/.test(document.querySelector('.play .review .words').textContent))
+    await page.waitForFunction(() => /Judged by perfect play\.$/.test(document.querySelector('.play .review .words').textContent))
     const found = await page.locator('.play .mistakes li').allTextContents()
     expect(found.length === 1 && /^2\. O played b1 and lost 50 points: from 50\s% to 0\s%/.test(found[0]), found.join('; '))
     await page.waitForFunction(() => /^X 50 % · a draw with perfect play/.test(document.querySelector('.play .thoughts').textContent))

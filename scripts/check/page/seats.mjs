@@ -49,7 +49,7 @@ async function testFlip(page, { url, test, shot }) {
     await clickSquare(page, (await places(page, 'target'))[0])
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
     await untilState(page, 'yours')
-    // a drag
+    // selects by dragging
     const [piece] = await places(page, 'from')
     await page.mouse.move(...await middle(page, piece))
     await page.mouse.down()

@@ -70,7 +70,7 @@ async function testList({ url, open, test, shot }) {
       for (let ply = 1; ply <= LONG; ply++) await step('Forward', ply)
       for (let ply = LONG - 1; ply >= LONG - 30; ply--) await step('Back', ply)
       await step('To the end', LONG)
-      // a hidden view returns to its top
+      // hiding a view scrolls its list back to the top
       await page.goto(`${url}/#compare/phage`)
       await page.goto(`${url}/#play/cage`)
       await untilState(page, 'yours')
@@ -201,10 +201,10 @@ async function testHidden({ url, open, test, shot }) {
     await page.waitForFunction(() => document.querySelector('.play .bar').getAttribute('aria-valuetext') === 'not evaluated')
     await named(page, 'Review the game so far').click()
     await page.waitForFunction(() => document.querySelector('.play .graph polyline')?.getAttribute('points').split(' ').length === 5)
-    await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
+    await page.waitForFunction(() => /Judged by the searches/.test(document.querySelector('.play .review .words').textContent))
     await named(page, 'To the end').click()
     await untilState(page, 'yours')
-    // values stay until the game continues
+    // values stay visible until the game continues
     await act()
     const { bar, curve } = await seen()
     expect(bar === 'not evaluated' && !curve, `${bar}, ${curve} curves`)
@@ -304,7 +304,7 @@ async function testWords({ url, open, test, shot }) {
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
     await untilState(page, 'yours')
     await expectControls(page, ['Choose an action'])
-    // no piece can be placed there now: a click explains what is possible
+    // no piece can be placed on that square now: a click explains what is possible
     await clickSquare(page, '3,3')
     await page.waitForFunction(() => /button below the board/.test(document.querySelector('.play .status').textContent))
     const choices = await buttons('Choose an action')

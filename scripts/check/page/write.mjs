@@ -126,7 +126,7 @@ async function testEditor({ url, open, test, shot }, { name, ...window }) {
     await page.reload()
     await untilState(page, 'yours')
     expect((await moves(page)).join() === before.join(), 'the game is not resumed')
-    // it is one of the user's own games, so it can be edited
+    // the game is one of the user's own, so it can be edited
     await page.goto(`${url}/#games`)
     await page.getByRole('button', { name: 'Edit Two Steps' }).click()
     await untilEditor(page, 'right')
@@ -202,7 +202,7 @@ async function testTasks({ url, open, test, shot }) {
     expect(/trifle, generation \d/.test(opponent), `the opponent is ${opponent}`)
     await clickSquare(page, '1,1')
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
-    // another browser gets the game from the run
+    // another browser gets the text of the game from the run
     const other = await open({ settings: QUIET })
     await gotoGame(other, url, 'trifle')
     await other.context().close()

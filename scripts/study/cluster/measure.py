@@ -3,7 +3,7 @@
 - overhead: the CPU seconds of all processes, measured in turn for `petteia train --threads 1` and for a learner and one worker
   with one thread each
 - throughput: positions per second of 1, 2, and 3 workers with one thread each while they play, that is, from the first commit
-  of a generation to its last
+  of a generation to the last
 - first shard: from the start of a worker to its first commit in a run that waits for it
 - a shard, a training step, and a put, for scripts/study/cluster/simulate.py
 
@@ -83,7 +83,7 @@ def main():
             speeds.setdefault(count, []).append(speed)
         print(f"{count} workers: {statistics.median(speeds[count]):.0f} positions/s of the workers together, "
               f"{[round(speed) for speed in speeds[count]]}: {statistics.median(speeds[count]) / statistics.median(speeds[1]):.2f} "
-              f"of one worker's, on {os.cpu_count()} cores", flush=True)
+              f"times the rate of one worker, on {os.cpu_count()} cores", flush=True)
 
     firsts = []
     for number in range(args.rounds):

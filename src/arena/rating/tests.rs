@@ -207,7 +207,8 @@ fn bounds_cover_planted_ratings() {
                 product / square
             );
             assert!(covered as f64 > 0.93 * all as f64 && neighbors as f64 > 0.93 * steps as f64, "{about}");
-            // neither too long nor too short; ladders whose games go only to agents that seem close come out too long
+            // the ladder must be neither too long nor too short; ladders whose games go only to agents that seem close
+            // come out too long
             assert!((0.9..1.15).contains(&(product / square)), "{about}");
         }
     }
@@ -276,7 +277,7 @@ fn meet(
 }
 
 /// Plays the games of a run: each agent meets the three before it and the one half its age, and the last agent also
-/// meets the first. All of them meet a yardstick, the agent after the last one, against which no opening is decided.
+/// meets the first. All agents meet a yardstick, the agent after the last one, against which no opening is decided.
 fn run(random: &mut Random, truth: &[f64], decided: f64, draws: f64) -> Vec<Meeting> {
     let (last, yardstick) = (truth.len() - 1, truth.len());
     let mut meetings = Vec::new();
@@ -296,8 +297,8 @@ fn run(random: &mut Random, truth: &[f64], decided: f64, draws: f64) -> Vec<Meet
     meetings
 }
 
-/// If openings are decided, ratings that account for this rate the last agent as a match against the first one would,
-/// and the curve rises up to that agent; with plain ratings, the curve falls.
+/// If openings are decided, a fit that accounts for them rates the last agent as a match against the first one would,
+/// and the curve rises to the last agent; with a plain fit, the curve falls.
 #[test]
 fn decided_openings_do_not_bend_the_curve() {
     let mut random = Random::seed_from_u64(17);

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 
-/// Measurements that take fewer seconds than this are not announced.
+/// Measurements shorter than this number of seconds are not announced.
 const SHORT: f64 = 3.0;
 
 /// How long and how often to measure, and the output format.
@@ -47,13 +47,13 @@ pub(super) struct Measurement {
 }
 
 impl Measurement {
-    /// Whether no unit was finished in most of the repetitions.
+    /// Whether most of the repetitions finished no unit of work.
     pub(super) fn is_nothing(&self) -> bool {
         self.wall.0[1] == 0.0
     }
 }
 
-/// The counters of threads that are sampled.
+/// Counters that threads increase and that the measurement samples.
 pub(super) struct Counters<const N: usize> {
     counts: [AtomicU64; N],
     stopped: AtomicBool,
@@ -93,7 +93,7 @@ impl Measuring {
         if !(5..=1000).contains(&self.repetitions) {
             return Err(Error::Config(format!("--repetitions {}: must be from 5 to 1000", self.repetitions)));
         }
-        // written so that NaN fails
+        // the condition is written so that NaN fails
         if !(self.seconds > 0.0 && self.seconds <= 600.0) {
             return Err(Error::Config(format!(
                 "--seconds {}: must be more than 0 and at most 600",
@@ -159,7 +159,7 @@ impl Measuring {
                 scope.spawn(work)
             };
             let running: Vec<_> = (0..threads).map(spawn).collect();
-            // the error of a failed thread is returned when all have ended
+            // the error of a failed thread is returned when all threads have ended
             let ended = || running.iter().all(|thread| thread.is_finished());
             let pause = Duration::from_secs_f64((self.seconds / 200.0).min(0.005));
             // one-time work at the start is not measured
@@ -239,7 +239,7 @@ fn millions(rate: f64) -> String {
     }
 }
 
-/// Formats a rate as a whole number in groups of three digits, or below a hundred with one decimal.
+/// Formats a rate as a whole number in groups of three digits, or with one decimal if it is below a hundred.
 fn thousands(rate: f64) -> String {
     if rate < 100.0 {
         return format!("{rate:.1}");

@@ -36,8 +36,8 @@ moves to other actions, and the difference between the expected scores (0 to 1).
 pub(super) struct Net {
     #[command(flatten)]
     setup: BenchSetup,
-    /// Also write to this folder, which is created if it is missing, the weights and a file outputs.json with the
-    /// layers and with the planes, logits, and values of some positions
+    /// Also write weights.safetensors and outputs.json to this folder, which is created if it is missing; outputs.json
+    /// has the layers, and the planes, logits, and values of some positions
     #[arg(long, value_name = "FOLDER")]
     save: Option<PathBuf>,
 }

@@ -35,9 +35,9 @@ const COUNTED: [(&str, &str); 4] = [
 #[command(after_help = "\
 Each thread has its own games in flight and its own evaluator. The network computes the evaluations; hits are \
 positions found in the cache. The shares of time (search including the rules, encode, forward, softmax) come from a \
-separate run on one thread, which reads the clock around every batch. That run takes as long as a repetition, and so \
-does a first repetition that is not counted. With the default of five repetitions, the command therefore takes seven \
-times --seconds.")]
+separate run on one thread, which reads the clock around every batch. The separate run and a first repetition that is \
+not counted each take as long as a counted repetition, so with the default of five repetitions the command takes \
+seven times --seconds.")]
 pub(super) struct Selfplay {
     #[command(flatten)]
     setup: BenchSetup,
@@ -107,8 +107,8 @@ fn measured(bench: Workbench, cache: Option<usize>) -> Result<()> {
     }
 }
 
-/// Plays one shard of games. Passes to `tick` the work since its last call: computed evaluations, simulations,
-/// positions, and hits.
+/// Plays one shard of games. Passes to `tick` the work done since the last call of `tick`: computed evaluations,
+/// simulations, positions, and hits.
 fn play(
     bench: &Workbench,
     config: &Config,

@@ -132,7 +132,7 @@ impl BenchSetup {
             (None, None) => (default_game(games), Settings::new()),
         };
         settings.extend(game_settings(&self.set)?);
-        // if the options differ from the checkpoint's, a later check refuses them by name
+        // a later check names the options that differ from those of the checkpoint
         let trained = trained.filter(|trained| trained.id == game);
         for (name, value) in trained.into_iter().flat_map(|trained| &trained.options) {
             settings.entry(name.clone()).or_insert_with(|| value.clone());

@@ -9,7 +9,7 @@ use crate::registry::Catalog;
 use crate::search::Search;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 
-/// The games that are searched. The list is fixed: adding a game must not change the number.
+/// The games that are searched. The list is fixed, because adding a game to the program must not change the signature.
 const GAMES: [&str; 11] = [
     "cage",
     "cage-8",

@@ -1,5 +1,5 @@
-//! Estimates the remaining time of a run. Input: its settings, the [`Costs`] of work on this machine, and the events of
-//! the run with their times. Output: seconds. No clock is read here.
+//! Estimates the remaining time of a run. Input: the settings of the run, the [`Costs`] of work on this machine, and
+//! the events of the run with their times. Output: seconds. The module reads no clock.
 //!
 //! A generation has up to five kinds of work. The settings determine how many units of each kind it has. Each kind has
 //! a pace, in seconds per unit, which comes first from the costs and later from the finished work.
@@ -13,13 +13,13 @@ use crate::replay::place::{games_of, is_bootstrap};
 use crate::run::Event;
 use crate::selfplay::Progress;
 
-/// How much a pace known before a phase weighs against the observed one: seconds of work, and a share of the phase. The
-/// share is needed because the middle of a game takes less time than its beginning.
+/// The weight of the pace known before a phase against the observed pace: seconds of work, and a share of the phase.
+/// The share of the phase is needed because the middle of a game takes less time than its beginning.
 const TRUST: (f64, f64) = (2.0, 0.1);
 /// The weight of the expected length of games, as a number of games.
 const TRUSTED_GAMES: f64 = 4.0;
 
-/// Numbers by kind of work, in the order of a generation.
+/// One number for each kind of work, in the order of a generation.
 type ByWork = [f64; 5];
 const BOOTSTRAP: usize = 0;
 const SELFPLAY: usize = 1;
@@ -36,7 +36,7 @@ pub(super) struct Costs {
     pub paces: [f64; 5],
     /// Searched actions per game.
     pub plies: f64,
-    /// Bytes of a searched position in the records, and of a checkpoint.
+    /// Bytes of a searched position in the records, and bytes of a checkpoint.
     pub position_bytes: f64,
     pub checkpoint_bytes: f64,
 }
@@ -54,7 +54,7 @@ fn amounts(config: &Config, threads: usize, generation: usize) -> ByWork {
     let Config { selfplay, arena, train, .. } = config;
     let (games, simulations) = games_of(config, generation);
     let (is_last, is_bootstrap) = (generation == train.generations, is_bootstrap(config, generation));
-    // only full searches are trained on
+    // only positions with a full search are trained on
     let is_full = is_bootstrap || selfplay.fast_simulations == 0;
     let full = if is_full { 1.0 } else { f64::from(selfplay.full_share) };
     let searched = full * simulations as f64 + (1.0 - full) * selfplay.fast_simulations as f64;
@@ -73,7 +73,7 @@ fn amounts(config: &Config, threads: usize, generation: usize) -> ByWork {
 
 /// The estimate of the remaining time of a run.
 pub(super) struct Forecast {
-    /// The work of all generations after each, from generation 0 on.
+    /// For each generation from 0 on, the work of all later generations.
     ahead: Vec<ByWork>,
     costs: Costs,
     /// The current estimate of searched actions per game.
@@ -90,7 +90,7 @@ pub(super) struct Forecast {
 struct ForecastPhase {
     work: usize,
     began: f64,
-    /// The units left by earlier sessions, and the part of them that is done so far.
+    /// The units of work that earlier sessions left, and the part of these units that is done.
     units: f64,
     part: f64,
     /// The number of self-play games, and the expected number of searched actions in each.
@@ -177,7 +177,7 @@ impl Forecast {
         self.phase = Some(ForecastPhase { work, began: now, units, part: 0.0, games, plies });
     }
 
-    /// Ends the current work and includes its pace in the observed one; newer work has more weight.
+    /// Ends the current work and includes its pace in the observed pace; newer work has more weight.
     fn close(&mut self, now: f64) {
         let Some(ForecastPhase { work, began, units, part, .. }) = self.phase.take() else { return };
         if units * part > 0.0 {
@@ -209,7 +209,7 @@ impl Forecast {
 pub(super) struct BegunGames {
     over: f64,
     flying: f64,
-    /// The actions in games that are over, and in each game in flight.
+    /// The mean number of actions in games that are over, and in games in flight.
     actions: f64,
     played: f64,
 }
@@ -238,7 +238,7 @@ impl BegunGames {
         mean.max(1.1 * self.played)
     }
 
-    /// Returns the number of whole games of this length that would have taken the same time so far.
+    /// Returns the number of whole games of this length that would have taken as much time as the begun games so far.
     pub(super) fn worth(&self, length: f64) -> f64 {
         self.over + self.flying * self.played / length.max(1.0)
     }

@@ -5,7 +5,7 @@ use super::*;
 const PACES: [f64; 5] = [30e-6, 600e-6, 1.5, 0.06, 0.075];
 const COSTS: Costs = Costs { paces: PACES, plies: 30.0, position_bytes: 0.0, checkpoint_bytes: 0.0 };
 
-/// Returns the default settings, except for these.
+/// Returns the default settings, changed by `sets`.
 fn config(sets: &str) -> Config {
     let sets: Vec<String> = sets.split_whitespace().map(String::from).collect();
     Config::parse_kept("test", "game.id = 'phage'", &sets).unwrap()
@@ -34,7 +34,7 @@ impl Events {
         self.all.push((self.now, event));
     }
 
-    /// Plays `games` games ply by ply, `together` at a time. Their lengths are spread around the mean.
+    /// Plays `games` games ply by ply, `together` at a time. The lengths of the games are spread around the mean.
     fn play(
         &mut self,
         (games, together): (usize, usize),
@@ -96,8 +96,9 @@ impl World {
         events.all
     }
 
-    /// Returns the total duration predicted at this share of the run, as a multiple of the true duration. The costs of
-    /// play and of training are overestimated by the factor `error`, and those of matches underestimated.
+    /// Returns the total duration predicted when `share` of the run is done, as a multiple of the true duration. The
+    /// costs of play and of training are overestimated by the factor `error`, and the costs of matches are
+    /// underestimated by the same factor.
     fn predicted(&self, share: f64, error: f64, plies: f64) -> f64 {
         let events = self.events();
         let (begin, end) = (events[0].0, events[events.len() - 1].0);
@@ -111,7 +112,7 @@ impl World {
         (now - begin + forecast.left(now)) / (end - begin)
     }
 
-    /// Asserts that predictions at 5, 20 and 50% of the run are within a quarter of the truth.
+    /// Asserts that predictions at 5%, 20%, and 50% of the run are within a quarter of the true duration.
     fn assert_predicted(&self, name: &str, errors: &[f64]) {
         for (share, error) in
             [0.05, 0.2, 0.5].iter().flat_map(|share| errors.iter().map(move |error| (*share, *error)))
@@ -176,7 +177,7 @@ fn only_the_remaining_work_counts() {
     assert!((left(0) - left(256) - games).abs() < 1e-6 * left(0), "{} {}", left(0), left(256));
 }
 
-/// Without a measurement, finished work shows how long the rest of it takes.
+/// Checks that, without a measurement, finished work determines the estimate for the remaining work.
 #[test]
 fn paces_are_observed_if_there_are_no_costs() {
     let mut forecast = Forecast::new(&config("train.generations=1"), 2, Costs::default(), 0);

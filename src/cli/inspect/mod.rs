@@ -128,8 +128,8 @@ impl Findings {
         self.problems.push(problem.to_string());
     }
 
-    /// Adds the settings that this program ignores, if there are any. Only a program that knows all of them can resume
-    /// the run.
+    /// Adds the settings that this program ignores, if there are any. Only a program that knows all settings of a run
+    /// can resume it.
     fn ignored(&mut self, settings: &Reading) {
         if !settings.ignored.is_empty() {
             let ignored: Vec<String> = settings.ignored.iter().map(Ignored::to_string).collect();
@@ -142,7 +142,7 @@ impl Findings {
         result.map_err(|error| self.problem(error)).ok()
     }
 
-    /// Adds the game, and a problem if this program has a different one.
+    /// Adds the game, and a problem if the game is different in this program.
     fn game(&mut self, game: &GameIdentity, place: &Path, games: Catalog) {
         self.fact("game", game.id.as_str());
         self.fact("options", json!(game.options));
@@ -266,7 +266,7 @@ fn size(path: &Path) -> u64 {
     }
 }
 
-/// Returns the error for a path of no known kind, with what can be recognized.
+/// Returns the error for a path of unknown kind; the error describes what can be recognized.
 fn unknown(path: &Path) -> Error {
     let place = path.display();
     if let Some(run) = path.parent().filter(|folder| run::is(folder)) {

@@ -1,7 +1,7 @@
 //! Checkpoints, their optimizer states, single-file networks, and bots.
 //!
-//! All of them have a manifest, which describes them and contains the hashes. They are intact if a resumed run or an
-//! agent could load them.
+//! Each of these has a manifest with a description and hashes. Checkpoints, networks, and bots are intact if a resumed
+//! run or an agent could load them.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::registry::Catalog;
 use crate::storage;
 use crate::storage::attachment;
 
-/// The largest ONNX file, in bytes; the format allows no larger ones.
+/// The largest ONNX file, in bytes; the format allows no larger files.
 const LARGEST_ONNX: u64 = 2 << 30;
 
 pub(super) fn is_checkpoint(path: &Path) -> bool {

@@ -1,7 +1,7 @@
 //! Configs, metrics, and saved matches: text files without a hash.
 //!
 //! A config is valid if every key is known and every value is in range, and if the game accepts its options. Metrics
-//! are valid if every line is one that a run writes.
+//! are valid if a run could have written every line.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::storage;
 /// The maximum length of the header of a match, in bytes.
 const LONGEST_HEADER: u64 = 1 << 16;
 
-/// Counts unreadable lines: the first ones are reported individually, the others as a number.
+/// Counts unreadable lines; the first few are reported individually, and the rest as a number.
 struct UnreadableLines<'a> {
     path: &'a Path,
     count: usize,
@@ -69,7 +69,7 @@ fn match_header(path: &Path) -> Option<Value> {
     (header["agents"].is_array() && header["opening_plies"].is_u64()).then_some(header)
 }
 
-/// Reports the games of a match or a ladder; they are replayed when it is resumed.
+/// Reports the games of a match or a ladder without replaying them; resuming the match or ladder replays them.
 pub(super) fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
     let header = match_header(path).unwrap_or_default();
     for name in ["game", "agents", "seed", "opening_plies"] {

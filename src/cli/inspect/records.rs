@@ -1,6 +1,7 @@
 //! Shards of records, alone or in the folder of a generation.
 //!
-//! The first record describes the shards. They are intact if every checksum is correct and every game can be replayed.
+//! The first record describes the shards. Shards are intact if every checksum is correct and every game can be
+//! replayed.
 
 use std::path::Path;
 

@@ -15,7 +15,7 @@ use crate::run::{self, repair};
 
 pub(super) struct Repaired(repair::Repair);
 
-/// Repairs the run in `path`; `is_gone` says that the process that trained it has certainly ended.
+/// Repairs the run in `path`; `is_gone` says that the process that trained the run has certainly ended.
 pub(super) fn repair(path: &Path, is_gone: bool, games: Catalog) -> Result<Repaired> {
     if !run::is_run(path) && checkpoint::list(path)?.is_empty() {
         return Err(Error::Config(format!("{} is not a run; only runs can be repaired", path.display())));

@@ -1,8 +1,8 @@
 //! Run folders: settings, records, checkpoints, and metrics together.
 //!
-//! The game comes from `config.toml`. Every checkpoint and every shard is checked as if it were inspected alone. It
-//! must also belong to the run, and everything that the checkpoints list must exist. An active run can be inspected
-//! safely.
+//! The game comes from `config.toml`. Every checkpoint and every shard is checked as if it were inspected alone. All
+//! checkpoints and shards must also belong to the run, and everything that the checkpoints list must exist. An active
+//! run can be inspected safely.
 
 use std::path::Path;
 

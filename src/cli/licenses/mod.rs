@@ -2,7 +2,7 @@
 //! program or a bot must distribute the notices with it.
 //!
 //! `scripts/release/licenses.py` makes the texts; `licenses.py --check` reports whether the dependencies have changed
-//! since.
+//! since then.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ const VULKAN: &str = include_str!("vulkan.txt");
 
 /// Print the licenses of Petteia and of everything linked into this program.
 ///
-/// A bot prints them with `--licenses`.
+/// A bot prints its licenses with `--licenses`.
 #[derive(Args)]
 #[command(after_help = "\
 Example:

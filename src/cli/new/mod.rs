@@ -15,10 +15,11 @@ use crate::text_game;
 /// Create a crate for your own game, or a text with its rules.
 #[derive(Args)]
 #[command(after_help = "\
-The crate has a small, complete game for you to modify, with tests, a config, and a program with all of these \
-commands. With --from-checkout, it depends on Petteia's source in that folder; otherwise, it depends on this version \
-of Petteia from crates.io, where Petteia is not published yet. With --text, writes NAME.game instead: a game in a \
-dozen lines of plain words, which needs no compiler (docs/rules-as-text.md describes the language).
+The crate has a small, complete game for you to modify, with tests, a config, and a program that has the same \
+commands as this one. With --from-checkout, the crate depends on Petteia's source in that folder; otherwise, the \
+crate depends on this version of Petteia from crates.io, where Petteia is not published yet. With --text, the command \
+writes NAME.game instead of a crate: a game in a dozen lines of plain words, which needs no compiler \
+(docs/rules-as-text.md describes the language).
 
 Examples:
   petteia new --text hexapawn
@@ -188,7 +189,7 @@ fn type_name(name: String) -> String {
     if FILES.iter().any(|(_, text)| is_word_of(text)) { name + "Game" } else { name }
 }
 
-/// Rejects names that Cargo, Rust or the registry of games would not accept.
+/// Rejects names that Cargo, Rust, or the registry of games would not accept.
 fn check_name(name: &str) -> Result<()> {
     let refused =
         |why: &str| Err(Error::Config(format!("{} cannot be the name of a crate: {why}", quoted(name))));
@@ -252,7 +253,7 @@ fn refuse_filled(folder: &Path) -> Result<()> {
         Ok(())
     } else {
         Err(Error::Config(format!(
-            "{} already exists and is not an empty folder; choose another with --path",
+            "{} already exists and is not an empty folder; choose another folder with --path",
             folder.display()
         )))
     }

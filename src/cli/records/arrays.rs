@@ -17,14 +17,14 @@ use crate::game::{Game, GameIdentity, Outcome};
 use crate::program::Program;
 use crate::replay::record::Record;
 
-/// Headers are padded so that the numbers begin at a multiple of this.
+/// Headers are padded so that the numbers begin at a multiple of this number of bytes.
 const ALIGNMENT: usize = 64;
 /// How many numbers are converted to bytes at once.
 const TOGETHER: usize = 1 << 14;
 /// The magic bytes of format version 1.0.
 const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
 
-/// The arrays for `positions` positions; each comment gives sizes and meaning.
+/// The arrays for `positions` positions; the comment on each array gives its sizes and meaning.
 pub(super) struct Arrays {
     identity: GameIdentity,
     positions: usize,
@@ -37,13 +37,15 @@ pub(super) struct Arrays {
     planes: Vec<u8>,
     /// `[positions, planes]`: the value of the plane on the squares where it is not 0.
     plane_values: Vec<f32>,
-    /// `[positions + 1]`: where the actions of each position begin in the next two arrays, and where the last ones end.
+    /// `[positions + 1]`: where the actions of each position begin in the next two arrays, and where the actions of the
+    /// last position end.
     policy_offsets: Vec<i64>,
     /// The policy indices of all legal actions of each position, ascending.
     policy_index: Vec<u16>,
-    /// The share of each of these actions in the policy target; the shares of a position sum to 1.
+    /// The share of each legal action in the policy target; the shares of a position sum to 1.
     policy_share: Vec<f32>,
-    /// `[positions, 3]`: the search's win, draw, and loss, for the player to move.
+    /// `[positions, 3]`: the probabilities of a win, a draw, and a loss for the player to move, according to the
+    /// search.
     wdl: Vec<f32>,
     /// `[positions]`: 1 if the player to move won the game, 0 for a draw, -1 for a loss.
     outcome: Vec<i8>,

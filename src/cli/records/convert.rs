@@ -32,11 +32,11 @@ Formats:
              generation, game, ply   numbers; games and plies count from 0
              to_move                 first or second
              position, action        in the game's notation
-             value, win, draw, loss  the search's result, or the network's in an
-                                     opening, for the player to move; empty for
-                                     a draw without visits (an action drawn at
-                                     random, or a fast search that is certain of
-                                     a draw)
+             value, win, draw, loss  the result expected by the search or, in an
+                                     opening, by the network, for the player to
+                                     move; empty for an action drawn at random,
+                                     and for a fast search that is certain of a
+                                     draw
              visits                  ACTION:COUNT ACTION:COUNT ..., most visited
                                      first; empty if the ply is not trained on
              weight                  how often training samples the position,
@@ -56,8 +56,8 @@ Formats:
                                      the policy target
   npz        NumPy arrays of the positions that are trained on: the packed
              network input and the training targets; docs/python.md describes
-             them. All arrays are in memory until the file is written; to limit
-             that, give the folder of one generation as RUN
+             them. All arrays are in memory until the file is written; to use
+             less memory, give the folder of one generation as RUN
 
 All formats except jsonl replay and check every game. A damaged shard stops \
 the command with an error that names it; `verify` lists all damaged shards.")]

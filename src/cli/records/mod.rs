@@ -25,7 +25,7 @@ use crate::replay::store::{self, Shards};
 use crate::run;
 use crate::storage;
 
-/// The levels of folders from a shard up to the run: shard, generation, records, run.
+/// The number of levels from a shard up to its run: shard, generation, records, run.
 const LEVELS: usize = 4;
 
 /// List, show, verify, or convert the recorded games of a run.
@@ -60,7 +60,7 @@ enum RecordsCommand {
 /// Records that were found at a path.
 pub(super) struct FoundRecords {
     path: PathBuf,
-    /// The shards found there.
+    /// The shards found at the path.
     pub shards: Shards,
 }
 
@@ -106,7 +106,7 @@ impl FoundRecords {
             None => storage::real(path)?,
             Some(_) => path.to_path_buf(),
         };
-        // a word such as the name of a game
+        // the path is a single word, such as the name of a game
         if path.components().count() == 1 && !storage::has(&path) {
             return Err(Error::Missing(format!(
                 "{} does not exist; give the folder of a run, such as runs/phage, or a file of records",

@@ -26,7 +26,7 @@ pub(super) struct PositionRow {
     position: String,
     /// The action that was played.
     action: String,
-    /// Its policy index.
+    /// The policy index of the played action.
     index: usize,
     /// Win minus loss; `None`, as in the next three fields, if neither a search nor a network evaluated the position.
     value: Option<f64>,
@@ -35,18 +35,18 @@ pub(super) struct PositionRow {
     loss: Option<f32>,
     /// The actions that the search considered, the most visited first.
     actions: Vec<String>,
-    /// The policy index of each of these actions.
+    /// The policy index of each considered action.
     indices: Vec<usize>,
-    /// The visits of each of these actions.
+    /// The visits of each considered action.
     visits: Vec<u32>,
-    /// The share of each of these actions in the policy target; the shares sum to 1.
+    /// The share of each considered action in the policy target; the shares sum to 1.
     policy: Vec<f32>,
-    /// 0 if the ply is not trained on.
+    /// How often training samples the position, relative to 1; 0 if the ply is not trained on.
     weight: f32,
     outcome: String,
     evaluator: String,
-    /// How the game ended, `rules` or otherwise. Every row has a text, because a column that is empty in the first rows
-    /// has no type.
+    /// How the game ended, such as `rules` or `resigned`. Every row has a text, because a column that is empty in the
+    /// first rows has no type.
     ended: &'static str,
 }
 

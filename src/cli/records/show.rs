@@ -26,8 +26,8 @@ use crate::replay::store;
 #[derive(Args)]
 #[command(after_help = "\
 The value comes from the search and is for the player to move, from -1 (lost) to 1 (won). A ply \
-without visits was played at random or by a fast search and is not trained on. If \
-the policy target differs from the visits, it is shown after them.
+without visits was played at random or by a fast search and is not trained on. If the policy target differs from the \
+visits, it is shown after the visits.
 
 With --review, scores are the expected scores of the player to move, from 0 (lost) to \
 1 (won), and --top actions are listed in the order of the game.")]
@@ -41,7 +41,8 @@ pub(super) struct Show {
     /// Number of actions to show with their visits, most visited first
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
-    /// Instead of the game, list the actions that lost most, with better ones, according to searches by --agent
+    /// Instead of showing the game, list the actions that lost the most, with better actions, according to searches by
+    /// --agent
     #[arg(long, requires = "agent")]
     review: bool,
     /// Agent for --review, e.g. runs/phage:400 or rollout:1000
@@ -160,7 +161,7 @@ fn ply_text(game: &AnyGame, record: &Record, ply: usize, state: &AnyState, top: 
     text
 }
 
-/// Lists the `top` greatest weights in descending order, and the number of the others.
+/// Lists the `top` greatest weights in descending order, and the number of the remaining weights.
 fn best(weights: &BTreeMap<String, u32>, top: usize) -> String {
     let sorted = greatest_first(weights);
     let shown: Vec<String> = sorted.iter().take(top).map(|(text, n)| format!("{text} {n}")).collect();

@@ -36,11 +36,11 @@ pub(crate) struct Verified {
     pub whole: usize,
     /// The number of games in the intact shards.
     pub games: usize,
-    /// The number of actions in these games.
+    /// The number of actions in the games of the intact shards.
     pub plies: usize,
     /// Counts of games that did not end by the rules.
     pub ends: Ends,
-    /// Problems with the other shards and with the run's checkpoints.
+    /// Problems with shards that are not intact and with the run's checkpoints.
     pub problems: Vec<String>,
     /// A sentence about what could not be checked.
     pub unchecked: Option<String>,

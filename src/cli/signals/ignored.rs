@@ -1,5 +1,5 @@
 //! Tells whether a signal is ignored, as the parent process may have arranged. The code is `unsafe` because neither the
-//! standard library nor a dependency can query this without changing it.
+//! standard library nor a dependency can query the action of a signal without changing it.
 
 #![allow(unsafe_code)]
 

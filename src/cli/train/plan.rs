@@ -1,7 +1,7 @@
 //! The run that `petteia train` is asked for: its settings, its folder, and what must be made before it is trained.
 //!
-//! Input: the flags. The settings come from a config, from the folder of the run itself, or from the run that it begins
-//! with.
+//! Input: the flags. The settings come from a config, from the folder of the run itself, or from the run whose weights
+//! it begins with.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub(super) struct Plan {
     pub config: Config,
     /// The text of the settings, for messages.
     pub text: String,
-    /// The origin of the text.
+    /// The origin of the settings, for messages.
     pub place: String,
     /// The run's folder.
     pub folder: PathBuf,
@@ -107,8 +107,8 @@ impl StartRate {
 /// The setting of the highest learning rate.
 const NAME_OF_RATE: &str = "train.learning_rate";
 
-/// Returns the settings that put the text of a game into a config that only names it: a file `NAME.game`, relative to
-/// the config, or a text that comes with the program.
+/// Returns the settings that put the text of a game into a config that only names the game: a file `NAME.game`,
+/// relative to the config, or a text that comes with the program.
 fn rules_of(game: &GameConfig, config: Option<&Path>, games: Catalog) -> Result<Vec<String>> {
     if game.options.contains_key(TEXT) {
         return Ok(Vec::new());
@@ -179,7 +179,7 @@ impl Plan {
     }
 
     /// Returns the settings, and a line that lists those derived from the game because a new run's config does not name
-    /// them. An existing run keeps its own settings, and a config of format 1 has no derived ones.
+    /// them. An existing run keeps its own settings, and a config of format 1 has no derived settings.
     pub(super) fn suited(&self, rules: &Opened) -> Result<(Config, Option<String>)> {
         if !self.is_new || self.config.format() == 1 {
             return Ok((self.config.clone(), None));
@@ -312,7 +312,7 @@ impl Plan {
         Ok(Fork { source, generation, config: &self.config, folder: &self.folder, accepts_missing })
     }
 
-    /// Takes the step before training, unless an earlier session has done so, and prints what was done.
+    /// Takes the step before training, unless an earlier session has taken it, and prints what was done.
     pub(super) fn prepare(&self, rules: &Opened, screen: &Screen) -> Result<()> {
         let Plan { config, folder, .. } = self;
         let exists = run::has_run(folder)?;

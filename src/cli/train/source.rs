@@ -14,17 +14,17 @@ use crate::registry::Catalog;
 use crate::run;
 use crate::storage::{self, text};
 
-/// A config with its origin.
+/// A config and its origin.
 pub(super) struct ConfigSource {
-    /// The text.
+    /// The text of the config.
     pub text: String,
-    /// The origin, for messages.
+    /// The origin of the config, for messages.
     pub place: String,
-    /// The file, if the config is one.
+    /// The file that holds the config, if there is one.
     pub file: Option<PathBuf>,
     /// The name of a run with this config.
     pub name: PathBuf,
-    /// A sentence that says which config was used, if the word might mean several.
+    /// A sentence that says which config was used, if the word might mean several configs.
     pub note: Option<String>,
 }
 

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::registry::Catalog;
 use crate::run;
 
-/// The smallest number of generations; the first one is played without a network.
+/// The smallest number of generations; the first generation is played without a network.
 const FEWEST: usize = 2;
 /// The largest number of generations.
 const MOST: usize = 200;
@@ -23,7 +23,7 @@ const MOST: usize = 200;
 pub(crate) struct WantedAgent<'a> {
     /// The id of the game.
     pub id: &'a str,
-    /// Its options, as `game.KEY=VALUE`.
+    /// The options of the game, as `game.KEY=VALUE`.
     pub sets: Vec<String>,
     /// The folder of the run.
     pub folder: &'a Path,
@@ -51,7 +51,7 @@ pub(crate) fn train_within(wanted: &WantedAgent, games: Catalog) -> Result<()> {
     }
     if flags.from.is_some() && !fits(&flags, games)? {
         note(format!(
-            "{}: the weights of the previous variant do not fit, so this one is trained from scratch",
+            "{}: the weights of the previous variant do not fit, so the agent is trained from scratch",
             wanted.id
         ));
         flags.from = None;

@@ -98,7 +98,7 @@ impl Variants for CustodialTrap {
             _ => {
                 let value = &options.settings["repetition"];
                 return Err(Error::Config(format!(
-                    "game.repetition = {value} is not permitted: a whole number from 2 to 9, or 0 for none"
+                    "game.repetition = {value} is not permitted: use a whole number from 2 to 9, or 0 for none"
                 )));
             }
         };

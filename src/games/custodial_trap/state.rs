@@ -1,9 +1,9 @@
 //! A position and the slides that led to it.
 //!
 //! The third occurrence (C5e) is detected exactly: the slides since the last capture or drop are kept, and an earlier
-//! position equals the current one if the slides since then cancel out. A capture or drop is never undone, so nothing
-//! before it can occur again. For most positions, two sets of squares rule out a repetition, so the slides need not be
-//! read back.
+//! position equals the current one if the slides since then cancel out. A capture or drop is never undone, so no
+//! position before it can occur again. For most positions, two sets of squares rule out a repetition, so the slides
+//! need not be read back.
 
 use crate::board::Symmetry;
 use crate::game::{Outcome, Player};

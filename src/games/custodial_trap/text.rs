@@ -153,7 +153,7 @@ fn color(what: &str, text: &str, known: bool) -> Result<u8, String> {
     color.map(|color| color as u8).ok_or_else(|| format!("{what} must be {expected} here, not `{text}`"))
 }
 
-/// Does the same as [`parse`], with an error for people.
+/// Parses a position like [`parse`], but with an error that is worded for people.
 pub(super) fn position(game: &CustodialTrap, text: &str) -> Checked<State> {
     parse(game, text).map_err(|what| {
         let hint = format!("the initial position is `{}`", state(game, &game.initial()));
@@ -273,7 +273,7 @@ fn check_set_up(state: &State) -> Result<(), String> {
     }
     let last = if filled == 0 { NOWHERE } else { 63 - filled.leading_zeros() as u8 };
     if last != state.pointer {
-        return Err("the last square of the phase is not that of the last man put".into());
+        return Err("the last square of the phase is not the square of the last man put".into());
     }
     let (men, ply) = (men.count_ones() as i64, state.ply as i64);
     // the men that were lifted, if the plies are right

@@ -1,9 +1,10 @@
 // The operations that only a GPU has: on fragments of matrices, on 16-bit numbers, and across the lanes of a warp.
 // Input and output are registers.
 //
-// From compute capability 8.0 on, the 16-bit numbers are bf16. On older GPUs they are f16, and a number that is too
-// large becomes the largest one. The layouts of fragments are those of PTX's `mma.m16n8k16` (row, col); Turing's two
-// `mma.m16n8k8` have the same halves. The tests have the same functions in plain C++.
+// From compute capability 8.0 on, the 16-bit numbers are bf16. On older GPUs, the 16-bit numbers are f16, and a number
+// that is too large for f16 becomes the largest f16. The layouts of fragments are those of PTX's `mma.m16n8k16` (row,
+// col). Turing uses two `mma.m16n8k8` instead, one for each half of these fragments. The tests have the same functions
+// in plain C++.
 #pragma once
 
 #define BLOCK_OF_SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
@@ -51,8 +52,8 @@ __device__ __forceinline__ Shared shared_address(const unsigned char* at) {
     return static_cast<u32>(__cvta_generic_to_shared(at));
 }
 
-// Loads the fragment of 16 rows of 16 numbers: lane l gives the address of row l % 16; from lane 16 on, that of the
-// row's second half.
+// Loads the fragment of 16 rows of 16 numbers. Lanes 0 to 15 give the addresses of the rows; lanes 16 to 31 give the
+// addresses of the rows' second halves.
 __device__ __forceinline__ void load_rows(u32 (&a)[4], Shared row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(row) : "memory");

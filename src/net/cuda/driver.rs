@@ -22,7 +22,7 @@ pub(super) type Handle = *mut c_void;
 /// An address in the memory of the GPU.
 pub(super) type Address = c_ulonglong;
 
-/// The names of the library; the first one that loads is used.
+/// The possible names of the driver's library; the first library that loads is used.
 pub(super) const LIBRARIES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
@@ -51,12 +51,12 @@ macro_rules! functions {
 
         impl Driver {
             fn of(library: &Library) -> Result<Driver, &'static str> {
-                // SAFETY: the signature is that of the driver's function of this name; a test compares them.
+                // SAFETY: the driver's function of this name has this signature, which a test checks.
                 Ok(Driver { $($name: *unsafe { library.get(stringify!($name)) }.map_err(|_| stringify!($name))?,)* })
             }
         }
 
-        /// Returns the functions of `cudarc` with these names, with the sizes of their arguments and of ours.
+        /// Returns the names of the functions, each with the sizes of its arguments here and in `cudarc`.
         #[cfg(test)]
         fn signatures() -> Vec<(&'static str, Vec<usize>, Vec<usize>)> {
             use cudarc::driver::sys;
@@ -104,7 +104,7 @@ impl Driver {
     /// Loads the first of these libraries that exists, permanently: a driver is never unloaded, because its threads
     /// may be running.
     pub(super) fn load(libraries: &[&str]) -> Result<Arc<Driver>> {
-        // SAFETY: loading runs the library's initializers; it is the driver that the user installed.
+        // SAFETY: loading a library runs its initializers; this library is the driver that the user installed.
         let library = libraries.iter().find_map(|name| unsafe { Library::new(*name) }.ok());
         let Some(library) = library else {
             let names = libraries.join(" or ");

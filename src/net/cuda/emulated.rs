@@ -1,7 +1,7 @@
 //! The kernel in plain Rust, for tests on every machine. Input: a program and one position. Output: all its logits.
 //!
-//! It reads the same packed numbers in the same order, rounds where the kernel rounds, and adds in the same order. So
-//! where a test can run the kernel's source, the results must agree to the last bit.
+//! The emulation reads the same packed numbers as the kernel, rounds where the kernel rounds, and adds in the same
+//! order. If a test can run the kernel's source, the results must therefore agree to the last bit.
 
 use super::fragments::{HalfFormat, NUMBERS, PAIR, STEP, place};
 use super::program::{self, NetProgram, Step};
@@ -36,7 +36,7 @@ struct Emulation<'a> {
 
 /// Returns the logits of all actions, and the logits of win, draw, and loss.
 pub(super) fn forward(program: &NetProgram, format: HalfFormat, planes: &[f32]) -> [Vec<f32>; 2] {
-    // NaN, so that reading a number that was never written is noticed
+    // filled with NaN, so that reading a number that was never written is noticed
     let buffers = program.strides.map(|stride| vec![f32::NAN; stride * program.shape.cells()]);
     let numbers = vec![f32::NAN; program.numbers_each];
     let mut emulation = Emulation { program, format, buffers, numbers };

@@ -1,7 +1,8 @@
 //! Weights in the order in which the lanes of a warp multiply them. Input: a matrix. Output: 16-bit numbers.
 //!
-//! A step multiplies 16 inputs by pairs of tiles of 8 outputs each. Each lane reads its eight numbers of a pair at
-//! once: `[tap, step, pair, lane, number]`. PTX's `mma.m16n8k16` defines the place of a number in its second factor.
+//! A step multiplies 16 inputs by pairs of tiles of 8 outputs each. The order is `[tap, step, pair, lane, number]`, so
+//! each lane reads its eight numbers of a pair at once. PTX's `mma.m16n8k16` defines the place of a number in its
+//! second factor.
 
 use crate::net::kernels::bf16;
 
@@ -22,8 +23,8 @@ pub(super) enum HalfFormat {
 }
 
 impl HalfFormat {
-    /// Returns the bits of the nearest number, ties to even. In f16, a number that is too large becomes the largest
-    /// f16.
+    /// Returns the bits of the number of this format that is nearest to `number`, ties to even. In f16, a number that
+    /// is too large becomes the largest f16.
     pub(super) fn bits(self, number: f32) -> u16 {
         match self {
             HalfFormat::Bf16 => bf16(number),
@@ -32,7 +33,7 @@ impl HalfFormat {
     }
 }
 
-/// Returns the nearest f16.
+/// Returns the bits of the f16 that is nearest to `number`.
 fn f16(number: f32) -> u16 {
     let sign = (number.to_bits() >> 16 & 0x8000) as u16;
     if number.is_nan() {
@@ -40,7 +41,8 @@ fn f16(number: f32) -> u16 {
     }
     let size = number.abs().min(65_504.0);
     if size < 2.0_f32.powi(-14) {
-        // subnormal: steps of 2^-24, an exact product, rounded to even; 1024 steps are the smallest normal number
+        // a subnormal number counts steps of 2^-24: the product is exact, and ties round to even; 1024 steps are the
+        // smallest normal number
         return sign | (size * 2.0_f32.powi(24)).round_ties_even() as u16;
     }
     let bits = size.to_bits();

@@ -140,7 +140,7 @@ impl CudaDevice {
 
 impl Drop for CudaDevice {
     fn drop(&mut self) {
-        // SAFETY: it was retained once, and everything in the context keeps this device alive.
+        // SAFETY: the context was retained once, and everything in the context keeps this device alive.
         unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.number) };
     }
 }
@@ -192,7 +192,8 @@ mod tests {
         }
     }
 
-    /// A machine with a GPU reports its name; any other returns a one-sentence error and does not panic.
+    /// A machine with a GPU reports the GPU's name; a machine without one returns a one-sentence error and does not
+    /// panic.
     #[test]
     fn a_machine_has_a_gpu_or_says_why_not() {
         match gpu() {

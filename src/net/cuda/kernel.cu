@@ -2,9 +2,9 @@
 //
 // Activations are 16-bit rows in shared memory, one for each square of each position, channels last; two buffers
 // alternate. A convolution multiplies whole tiles of 16 rows by 8 outputs; a warp computes MT x NT tiles at a time. A
-// row outside the board is a row of zeros, so boards have no border. Weights are read from L2 in the order in which
+// tap outside the board reads a row of zeros, so boards have no border. Weights are read from L2 in the order in which
 // lanes need them (`fragments.rs`). Sums are f32; they depend neither on how tiles are assigned to warps nor on other
-// positions. The steps and their numbers are those of `program.rs`.
+// positions. The steps and the numbers of their kinds are the same as in `program.rs`.
 #ifndef PETTEIA_EMULATED
 #include "device.cuh"
 #endif
@@ -14,25 +14,25 @@ const int BANKS = 128;
 
 enum Kind { INPUT, CONV, POOL, LINEAR, ADD, LOGITS };
 
-// The same as `program::Step`; fields that a kind does not use are 0.
+// Mirrors `program::Step`; fields that a kind of step does not use are 0.
 struct Step {
     int kind;
     // Buffers of rows; -1 stands for the numbers of the position (`source`, `target`).
     int from, to;
     // Channels or numbers; for a convolution, padded to whole tiles.
     int inputs, outputs;
-    // 9 or 1 for a convolution; for a linear layer, the channels of the rows that it reads.
+    // For a convolution, 9 or 1; for a linear layer, the number of channels in the rows that it reads.
     int taps;
     int relu, skip;
     // For a linear layer, the number of lanes that share a sum.
     int lanes;
     // The index where weights begin: fragments, and plain numbers.
     int fragments, weights, bias;
-    // Indices among the numbers of a position; a `target` of -1 is the result.
+    // Indices among the numbers of a position; a `target` of -1 means the result.
     int source, target;
 };
 
-// The same as `pass::Work`.
+// Mirrors `pass::Work`.
 struct Work {
     const Step* steps;
     const uint4* fragments;
@@ -54,7 +54,7 @@ struct Work {
 // The work of one block.
 struct Block {
     unsigned char* shared;
-    // Its first position, the count of its positions, and the count of all their rows.
+    // The block's first position, the number of its positions, and the number of rows of all its positions.
     int first, positions, rows;
 };
 
@@ -66,7 +66,7 @@ __device__ __forceinline__ float* numbers_of(const Work& work, const Block& bloc
     return reinterpret_cast<float*>(block.shared + work.numbers_at) + position * work.numbers_each;
 }
 
-// Keeps NaN.
+// Applies ReLU if `relu`; NaN stays NaN.
 __device__ __forceinline__ float finish(float x, bool relu) { return relu && x < 0.0f ? 0.0f : x; }
 
 // Writes the input planes: each thread writes two channels of the up to 32 squares of one word.
@@ -267,7 +267,7 @@ __device__ void linear(const Work& work, const Block& block, const Step& step) {
     }
 }
 
-// Adds to all squares of a channel the same number.
+// Adds the same number to all squares of a channel.
 __device__ void add(const Work& work, const Block& block, const Step& step) {
     int cells = work.height * work.width, pairs = step.outputs / 2;
     for (int i = threadIdx.x; i < block.rows * pairs; i += blockDim.x) {
@@ -279,8 +279,8 @@ __device__ void add(const Work& work, const Block& block, const Step& step) {
     }
 }
 
-// Writes the wanted logits, one in each thread: the actions below `outputs` belong to squares, and the logits of the
-// others are numbers of the position.
+// Writes the wanted logits, one in each thread: the actions below `outputs` belong to squares, and the logits of all
+// other actions are among the numbers of the position.
 __device__ void logits(const Work& work, const Block& block, const Step& step) {
     const int cells = work.height * work.width;
     const u32* begins = work.begins + block.first;
@@ -318,7 +318,8 @@ __device__ __forceinline__ void forward(const Work& work) {
     block.first = blockIdx.x * work.group;
     block.positions = min(work.group, work.positions - block.first);
     block.rows = block.positions * work.height * work.width;
-    // the row of zeros is before the buffers, and is as long as the longest row, wherever in the banks that begins
+    // the row of zeros is before the buffers; it is as long as the longest row, wherever in the banks the longest row
+    // begins
     int longest = max(work.stride[0], work.stride[1]);
     for (int i = threadIdx.x; i < longest / 2 + BANKS / 4; i += blockDim.x) {
         reinterpret_cast<u32*>(shared)[i] = 0;

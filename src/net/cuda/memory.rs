@@ -36,8 +36,8 @@ impl Remote {
         // SAFETY: both sides have `remote.bytes` bytes.
         let code = unsafe { (driver.cuMemcpyHtoD_v2)(remote.address, numbers.as_ptr().cast(), remote.bytes) };
         check("cuMemcpyHtoD", code)?;
-        // the call may return while the copy is still in progress, and the streams here would not wait for it
-        // SAFETY: null is the stream of that copy.
+        // cuMemcpyHtoD may return while the copy is still in progress, and no `Stream` would wait for it
+        // SAFETY: null is the default stream, in which the copy runs.
         check("cuStreamSynchronize", unsafe { (driver.cuStreamSynchronize)(null_mut()) })?;
         Ok(remote)
     }
@@ -50,7 +50,7 @@ impl Remote {
 impl Drop for Remote {
     fn drop(&mut self) {
         if let Ok(driver) = self.gpu.current() {
-            // SAFETY: it was allocated once.
+            // SAFETY: the memory was allocated once.
             unsafe { (driver.cuMemFree_v2)(self.address) };
         }
     }
@@ -63,7 +63,7 @@ pub(super) struct Pinned {
     len: usize,
 }
 
-// SAFETY: it is memory like any other, not tied to a thread.
+// SAFETY: pinned memory is like any other memory and is not tied to a thread.
 unsafe impl Send for Pinned {}
 
 impl Pinned {
@@ -94,7 +94,7 @@ impl Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         if let Ok(driver) = self.gpu.current() {
-            // SAFETY: it was allocated once.
+            // SAFETY: the memory was allocated once.
             unsafe { (driver.cuMemFreeHost)(self.start.cast()) };
         }
     }
@@ -117,7 +117,7 @@ impl Stream {
         Ok(Stream { gpu: gpu.clone(), stream: handle("cuStreamCreate", code, stream)? })
     }
 
-    /// Waits until all of its work is done.
+    /// Waits until all work in the stream is done.
     pub(super) fn wait(&self) -> Result<()> {
         let driver = self.gpu.current()?;
         // SAFETY: the stream lives.
@@ -128,7 +128,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if let Ok(driver) = self.gpu.current() {
-            // SAFETY: it was created once; its work must be over before the memory that it uses is freed.
+            // SAFETY: the stream was created once; its work must be over before the memory that it uses is freed.
             unsafe {
                 (driver.cuStreamSynchronize)(self.stream);
                 (driver.cuStreamDestroy_v2)(self.stream);

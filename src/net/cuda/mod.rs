@@ -1,10 +1,10 @@
 //! A forward pass on NVIDIA's GPUs: the whole network for a group of positions in one launch.
 //!
-//! Input: [`Weights`], and batches of encoded positions. Output: the wanted logits of the policy and the logits of
-//! win, draw, and loss, as from [`CpuNet`](super::infer::CpuNet), computed with 16-bit factors and 32-bit sums. A
-//! result depends only on its position. Only the driver is needed, and it is found at run time (`gpu`); a missing
-//! driver, or one that gives wrong answers, causes a one-sentence error. Any number of passes may run at once, each
-//! with its own stream and buffers.
+//! Input: [`Weights`], and batches of encoded positions. Output: the wanted logits of the policy and the logits of win,
+//! draw, and loss, as from [`CpuNet`](super::infer::CpuNet), computed with 16-bit factors and 32-bit sums. The result
+//! for a position does not depend on the rest of the batch. The only requirement is NVIDIA's driver, which is found at
+//! run time (`gpu`); a missing driver, or one that gives wrong answers, causes a one-sentence error. Any number of
+//! passes may run at once, each with its own stream and buffers.
 
 #![allow(unsafe_code)]
 

@@ -33,8 +33,8 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 impl Module {
-    /// Loads the program for this GPU. A driver that is too old for the cubin compiles the text instead, once for all
-    /// runs.
+    /// Loads the program for this GPU. A driver that is too old for the cubin compiles the PTX text instead and keeps
+    /// the result for later runs.
     pub(super) fn new(device: &Arc<CudaDevice>) -> Result<Module> {
         let compute = device.limits.compute;
         if compute == (9, 0)
@@ -76,13 +76,13 @@ impl Module {
 impl Drop for Module {
     fn drop(&mut self) {
         if let Ok(driver) = self.device.current() {
-            // SAFETY: it was loaded once, and nothing else refers to it.
+            // SAFETY: the module was loaded once, and nothing else refers to it.
             unsafe { (driver.cuModuleUnload)(self.module) };
         }
     }
 }
 
-/// Returns an unpacked image of the program, followed by a 0 byte, which ends a text.
+/// Unpacks an image of the program and appends a 0 byte, which marks the end of a PTX text.
 fn unpacked(image: &[u8]) -> Vec<u8> {
     let mut bytes = unpack(image).expect("it is a part of this program");
     bytes.push(0);

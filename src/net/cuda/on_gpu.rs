@@ -82,7 +82,8 @@ fn a_gpu_computes_a_few_positions() {
     }
 }
 
-/// Prints evaluations per second from encoded positions to logits, each the best of ten, by one thread and by two.
+/// Prints how many evaluations per second, from encoded positions to logits, one thread and two threads make; each
+/// figure is the best of ten.
 #[test]
 #[ignore = "a measurement, for a machine with a GPU"]
 fn time_of_batches() {
@@ -116,7 +117,7 @@ fn time_of_batches() {
     }
 }
 
-/// Prints the microseconds of every launch, and of the launch that the estimate of [`plan`] chooses.
+/// Prints the time of every possible launch, and of the launch that the estimate of [`plan`] chooses, in microseconds.
 #[test]
 #[ignore = "a measurement, for a machine with a GPU"]
 fn time_of_launches() {
@@ -152,7 +153,7 @@ fn time_of_launches() {
     }
 }
 
-/// Returns the mean time of this launch in microseconds, the best of three means.
+/// Measures the mean time of this launch three times, and returns the lowest mean in microseconds.
 fn mean_time(net: &CudaNet, launch: &Launch, count: usize) -> f64 {
     let (planes, actions, ends) = positions(net.program.shape, count);
     let mut words = vec![0; Sections::new(net.program.shape, count, actions.len()).words];

@@ -22,7 +22,8 @@ use crate::net::infer::Wanted;
 
 /// The maximum number of positions in a launch; a larger batch takes several launches in turn.
 const MOST_POSITIONS: usize = 8192;
-/// The maximum number of words that the planes of a launch take, because indices are 32-bit numbers.
+/// The maximum number of words that the planes of a launch may take; it is limited because the kernel's indices are
+/// 32-bit numbers.
 const MOST_WORDS: usize = 1 << 28;
 /// The bits of NaN.
 const POISON: u32 = 0x7fc0_0000;
@@ -94,7 +95,7 @@ impl Work {
 
 pub(super) struct CudaPass {
     net: Arc<CudaNet>,
-    /// Created by the first batch.
+    /// The stream and its buffers, created by the first batch.
     place: Option<StreamPlace>,
     /// The launches so far, by their number of positions.
     launches: HashMap<usize, Launch>,
@@ -133,7 +134,7 @@ impl Both {
 /// The positions of one launch.
 struct LaunchPart<'a> {
     planes: &'a [u64],
-    /// Its `ends` count the actions of the whole batch; `first` of them come before this part.
+    /// The wanted actions. Their `ends` count the actions of the whole batch, `first` of which come before this part.
     wanted: Wanted<'a>,
     first: usize,
     logits: &'a mut [f32],

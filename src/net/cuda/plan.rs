@@ -1,5 +1,5 @@
-//! The division of a batch among the blocks of a GPU. Input: a program, the limits of a GPU and a number of
-//! positions. Output: a launch. It affects only the time, never a result.
+//! The division of a batch among the blocks of a GPU. Input: a program, the limits of a GPU and a number of positions.
+//! Output: a launch. The division affects only the time, never a result.
 //!
 //! Activations must fit into shared memory, so each block takes a group of positions. In a small batch, the groups are
 //! smaller, so that every multiprocessor gets some positions. The size of a group, the number of tiles that a warp
@@ -29,7 +29,7 @@ const BANKS: usize = 128;
 pub(super) struct Layout {
     /// The offset of each buffer.
     pub(super) at: [usize; 2],
-    /// The offset of the other numbers.
+    /// The offset of the positions' other numbers.
     pub(super) numbers_at: usize,
     /// The total number of bytes.
     pub(super) bytes: usize,
@@ -38,7 +38,7 @@ pub(super) struct Layout {
 /// The parameters of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Launch {
-    /// The index of its kernel in [`TILES`].
+    /// The index of the launch's kernel in [`TILES`].
     pub(super) tiles: usize,
     /// The number of positions in a block.
     pub(super) group: usize,
@@ -111,7 +111,7 @@ impl Launch {
         let alone = tasks.div_ceil(warps) as f64 * steps * (0.12 + step);
         let convolutions = program.steps.iter().filter(|step| step.kind == program::CONV && step.taps == 9);
         let convolution = busy.hypot(alone) + 2.0;
-        // input and heads of each position, and the barriers between them
+        // the last two terms are the input and the heads of each position, and the barriers between them
         convolutions.count() as f64 * convolution + 6.0 * (self.group * blocks) as f64 + 10.0
     }
 }

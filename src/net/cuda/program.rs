@@ -54,13 +54,13 @@ pub(super) struct NetProgram {
     pub(super) fragments: Vec<u16>,
     /// Biases, and the weights of linear layers and of logits on squares.
     pub(super) numbers: Vec<f32>,
-    /// The number of outputs of a convolution is padded to a multiple of this: 32 or 64.
+    /// The number of outputs of a convolution is padded to a multiple of `unit`, which is 32 or 64.
     pub(super) unit: usize,
     /// The maximum number of outputs of a convolution, with padding.
     pub(super) width: usize,
     /// The length of a row of each buffer, in numbers.
     pub(super) strides: [usize; 2],
-    /// The number of other numbers of a position.
+    /// The count of a position's numbers outside the buffers, such as pooled ones.
     pub(super) numbers_each: usize,
 }
 
@@ -71,7 +71,7 @@ enum At {
     Rows { buffer: usize, channels: usize },
     /// Rows of a buffer, flattened.
     Flat { buffer: usize, channels: usize },
-    /// Other numbers of a position, from index `source` on.
+    /// Numbers of a position outside the buffers, from index `source` on.
     Numbers { source: usize, count: usize },
 }
 
@@ -147,7 +147,7 @@ impl ProgramBuilder<'_> {
         self.program.steps.push(step);
     }
 
-    /// Reserves space for other numbers of a position, and returns its index.
+    /// Reserves space for `count` numbers of a position outside the buffers, and returns the index where it begins.
     fn room(&mut self, count: usize) -> usize {
         let at = self.program.numbers_each;
         self.program.numbers_each += count;
@@ -169,7 +169,7 @@ impl ProgramBuilder<'_> {
         *stride = (*stride).max(width + BEHIND_ROW);
     }
 
-    /// Adds a convolution into the other buffer.
+    /// Adds a convolution that reads from `buffer` and writes into the other buffer.
     fn conv(&mut self, conv: &Conv, buffer: usize, skip: bool) -> At {
         let (to, &Conv { inputs, outputs, kernel, .. }) = (1 - buffer, conv);
         let (weights, taps) = (self.weights, kernel * kernel);
@@ -205,8 +205,8 @@ impl ProgramBuilder<'_> {
         self.step(Step { kind: POOL, from, inputs, target, ..Step::default() });
     }
 
-    /// Adds a linear layer with `outputs` outputs, some of which may be padding, into `target` or, if that is `None`,
-    /// into the result.
+    /// Adds a linear layer with `outputs` outputs, some of which may be padding. It writes to `target` or, if `target`
+    /// is `None`, to the result.
     fn linear(&mut self, linear: &Linear, at: At, outputs: usize, target: Option<usize>) {
         let weights = self.weights;
         let Numbers { weight, bias } = weights.of(&linear.name);

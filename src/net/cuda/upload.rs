@@ -16,7 +16,8 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// Returns the sections of a batch with this many positions and wanted actions.
+    /// Returns where the sections begin for a batch of `positions` positions that needs the logits of `actions` actions
+    /// in all.
     pub(super) fn new(shape: Shape, positions: usize, actions: usize) -> Sections {
         let planes = positions + 1 + actions.div_ceil(2);
         Sections { actions: positions + 1, planes, words: planes + 2 * positions * shape.words() }

@@ -24,7 +24,7 @@ pub(super) struct Conv3 {
     tiling: BoardTiling,
     /// The tiles of a position.
     runs: Vec<TileRun>,
-    /// For each frequency, the tiles of a position that have it.
+    /// For each frequency, the tiles of a position that have this frequency.
     having: Vec<Range<usize>>,
     /// Floats per padded square of the input.
     stride: usize,
@@ -79,7 +79,7 @@ impl Conv3 {
         }
     }
 
-    /// Returns the bytes of [`Transformed`] per position that are in use.
+    /// Returns how many bytes of [`Transformed`] each position uses.
     pub(super) fn transformed_bytes(&self) -> usize {
         self.tiling.numbers() * (self.stride + self.stride()) * size_of::<f32>()
     }

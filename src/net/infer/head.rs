@@ -1,4 +1,4 @@
-//! The heads: layers over the squares of a board, or over all of them at once, one step after another.
+//! The heads: layers that read each square of a board separately, or all squares at once, applied step by step.
 //!
 //! The first step of a head reads the tower's padded boards. Every other step reads the rows that the step before it
 //! wrote: `[position, square, channel]`, or `[position, channel]` after a linear layer, padded to whole cache lines.
@@ -25,7 +25,7 @@ pub(super) enum HeadInput {
     Rows { count: usize, stride: usize },
 }
 
-/// The positions that pass through the layers together, and the state of the thread that is prepared for them.
+/// The layout of the positions that pass through the layers together, and the tile registers prepared for them.
 pub(super) struct HeadPlace {
     pub(super) layout: Interleaved,
     /// Tile registers, if the network uses them.
@@ -179,7 +179,7 @@ impl HeadStep {
     }
 }
 
-/// Writes the mean of each channel over these squares, then the maximum of each.
+/// Writes the mean of each channel over these squares, then the maximum of each channel.
 fn pool<'a>(channels: usize, squares: impl Iterator<Item = &'a [f32]>, row: &mut [f32]) {
     let (means, maxima) = row[..2 * channels].split_at_mut(channels);
     means.fill(0.0);

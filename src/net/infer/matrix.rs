@@ -2,8 +2,8 @@
 //!
 //! A [`Matrix`] holds weights in the order in which the loop reads them. A row of operands is multiplied tap by tap:
 //! the taps of a convolution are neighboring squares, and those of a linear layer are the squares of the board. The
-//! sums of a tile (some rows times a few vectors of outputs) stay in registers over all taps and channels. Their
-//! order does not depend on the tile, so a result does not depend on the rest of the batch.
+//! sums of a tile (some rows times a few vectors of outputs) stay in registers over all taps and channels. The order of
+//! the additions does not depend on the tile, so a result does not depend on the rest of the batch.
 
 use super::products::{Packing, ProductWork, Products};
 use crate::net::kernels::bf16;
@@ -106,7 +106,7 @@ pub(in crate::net) enum Finish {
 }
 
 impl Finish {
-    /// Returns bias, with ReLU if `relu`.
+    /// Returns [`Finish::Relu`] if `relu` is true, otherwise [`Finish::Plain`].
     pub(super) fn of(relu: bool) -> Finish {
         if relu { Finish::Relu } else { Finish::Plain }
     }
@@ -133,7 +133,8 @@ impl Matrix {
     /// Multiplies `rows` by the matrix `which`.
     ///
     /// # Safety
-    /// The rows must be readable and writable as described; `to` and its stride must be multiples of a vector.
+    /// The rows must be readable and writable as [`MatrixRows`] describes; `to` and its stride must be multiples of a
+    /// vector.
     pub(super) unsafe fn multiply(&self, which: usize, rows: MatrixRows, finish: Finish) {
         // SAFETY: the matrix was packed this way; the rest is guaranteed by the caller.
         unsafe { self.packing.run(Multiply { matrix: self, which, rows, finish }) }
@@ -157,7 +158,7 @@ impl ProductWork for Multiply<'_> {
         let mut vector = 0;
         while vector < vectors {
             let group = group(P::Register::SUMS, vectors - vector);
-            // Tiles of nearly the same height: a short one would stall on its own sums.
+            // The tiles have nearly the same height, because a short tile would stall on its own sums.
             let tiles = match group {
                 4 => rows.count.div_ceil(const { P::Register::SUMS / 4 }),
                 2 => rows.count.div_ceil(const { most_rows(P::Register::SUMS / 2) }),

@@ -3,14 +3,14 @@
 //! [`CpuNet`] packs [`Weights`] once, in the order in which the inner loop reads them, and is then shared between
 //! threads; each thread owns a [`Scratch`]. `tower` goes from the input to the features of both heads, by Winograd's
 //! convolutions (`conv`, with `tiling` and `winograd`) or, in bf16 where the CPU has AMX, by the convolutions of
-//! `net::kernels`. `head` has the layers after the tower, `matrix` has the loop behind every layer, and `vector` has
-//! the registers. Activations are stored channels last. Bias, skip connection, and ReLU need no separate pass, and only
-//! the requested policy logits are computed.
+//! `net::kernels`. `head` computes the layers after the tower, `matrix` has the inner loop that the layers share, and
+//! `net::kernels::vector` has the vector registers that the loop uses. Activations are stored channels last. Bias, skip
+//! connection, and ReLU need no separate pass, and only the requested policy logits are computed.
 //!
 //! The code is compiled for several instruction sets and uses the widest available. A result does not depend on batch,
-//! thread, or run. It may differ between instruction sets: in f32 by its last bits, and in bf16 by as much as rounding
-//! changes it. In bf16, the operands of the tower's products have 16 bits (with AMX, so do the operands of the heads'
-//! first layers and the activations between them); sums and everything else have 32 bits.
+//! thread, or run. A result may differ between instruction sets: in f32 in its last bits, and in bf16 by as much as
+//! rounding to bf16 changes it. In bf16, the operands of the tower's products have 16 bits (with AMX, so do the
+//! operands of the heads' first layers and the activations between them); sums and everything else have 32 bits.
 
 #![allow(unsafe_code)]
 

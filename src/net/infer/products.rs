@@ -81,7 +81,7 @@ pub(super) trait ProductWork {
     /// Runs the computation. It must be inlined into the function that is compiled for the instructions of `P`.
     ///
     /// # Safety
-    /// Its operands must be packed for `P`.
+    /// The operands of the computation must be packed for `P`.
     unsafe fn run<P: Products>(self);
 }
 
@@ -100,7 +100,7 @@ pub(super) struct Packing {
 }
 
 impl Packing {
-    /// Uses bf16 only if [`Isa::has_bf16`], with the widest vectors.
+    /// Returns the packing for these instructions. bf16 is used only if [`Isa::has_bf16`], and with the widest vectors.
     pub(super) fn new(isa: Isa, precision: Precision) -> Packing {
         let [lanes, sums] = isa.sizes();
         let [pack, largest_tile] = match precision {
@@ -114,7 +114,7 @@ impl Packing {
     /// Runs `work`, compiled for this packing.
     ///
     /// # Safety
-    /// Its operands must be packed this way.
+    /// The operands of `work` must have this packing.
     pub(super) unsafe fn run(self, work: impl ProductWork) {
         match self.pack {
             // SAFETY: `Packing::new` checks for the instructions.

@@ -180,7 +180,7 @@ fn a_result_follows_the_formula_whatever_the_vectors_and_the_batch() {
             shared_between_threads(&cpu);
             let scratch = &mut cpu.scratch();
             let [policy, wdl] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &ends });
-            // A broken input is noticed and leaves nothing behind.
+            // NaN in the input reaches the output and does not affect later batches.
             let broken = forward(&cpu, scratch, &vec![f32::NAN; len], one);
             assert!(broken.iter().flatten().all(|x| x.is_nan()), "{what}");
             for (i, (row, [naive_policy, naive_wdl])) in planes.chunks(len).zip(&expected).enumerate() {

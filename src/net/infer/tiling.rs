@@ -1,9 +1,10 @@
 //! Cuts a board into the tiles of Winograd's convolutions.
 //!
 //! Each axis is cut into as few tiles as possible, of nearly equal sizes: ten squares into 4, 3, and 3; seven into 4
-//! and 3. So there are at most two sizes, which differ by one. A tile of `m` squares of output reads `m + 2` squares
-//! and has as many frequencies along this axis; a tile of the board has the frequencies of its rows times those of its
-//! columns. The frequencies of a size are the first ones of every larger size, so all tiles share one list of matrices.
+//! and 3. So there are at most two sizes, which differ by one. Along an axis, a tile of `m` squares of output reads
+//! `m + 2` squares and has `m + 2` frequencies. A tile of the board has one frequency for each pair of a row frequency
+//! and a column frequency. The frequencies of a size are the first ones of every larger size, so all tiles share one
+//! list of matrices.
 
 use std::ops::Range;
 
@@ -88,7 +89,7 @@ pub(super) struct BoardTiling {
     columns: Axis,
 }
 
-/// The order of the sizes: the indices of the sizes of rows and columns.
+/// The order of the sizes, each given by the index of its row size and the index of its column size.
 const ORDER: [[usize; 2]; 4] = [[0, 1], [0, 0], [1, 0], [1, 1]];
 
 /// Tiles of one size that are side by side.
@@ -97,7 +98,7 @@ pub(super) struct TileRun {
     /// Rows and columns of each tile's output.
     pub(super) outputs: [usize; 2],
     pub(super) count: usize,
-    /// The first row and column of their output.
+    /// The row and the column of the board where the run's output begins.
     pub(super) corner: [usize; 2],
     /// The number of a position's tiles stored before those of this size, the number of tiles of this size, and the
     /// number of tiles of this size before the run.
@@ -116,9 +117,9 @@ impl TileRun {
 impl BoardTiling {
     /// Returns the tiling with tiles of at most `largest` squares along each axis.
     ///
-    /// The fewest tiles take the fewest products and transforms, and have been the fastest with all widths and
-    /// instruction sets. They need more matrices: on a board of four by four or less, smaller tiles would be faster
-    /// for a single position, but not for three positions together.
+    /// Using as few tiles as possible takes the fewest products and transforms, and has been the fastest choice with
+    /// all widths and instruction sets. Large tiles need more matrices, however: on a board of four by four or less,
+    /// smaller tiles would be faster for a single position, but not for three positions together.
     pub(super) fn new(board: PaddedBoard, largest: usize) -> BoardTiling {
         BoardTiling { rows: Axis::new(board.height, largest), columns: Axis::new(board.width, largest) }
     }
@@ -148,8 +149,8 @@ impl BoardTiling {
         self.rows.sizes[row].count * self.columns.sizes[column].count
     }
 
-    /// Returns, for each frequency, row by row, the tiles of a position that have it. For `n` positions, multiply
-    /// both ends of the range by `n`.
+    /// Returns, for each frequency, row by row, the tiles of a position that have this frequency. For `n` positions,
+    /// multiply both ends of the range by `n`.
     pub(super) fn having(self) -> Vec<Range<usize>> {
         let [right, large, lower, both] = ORDER.map(|sizes| self.tiles_of(sizes));
         let range = |frequency: usize| {

@@ -3,8 +3,8 @@
 //! There are two kinds of towers. [`Winograd`] has padded boards of f32, one position after the other, and transforms
 //! them; [`Straight`] has interleaved boards of bf16 and multiplies tiles. Two buffers alternate: each convolution
 //! reads the output of the one before from one buffer and writes its own into the other. The second convolution of a
-//! block thus writes where the input of the block is still stored, and adds to it. Everything but convolutions is
-//! always in f32.
+//! block thus writes where the input of the block is still stored, and adds to it. Everything except the convolutions
+//! is always computed in f32.
 
 use super::TowerInstructions;
 use super::conv::{Conv3, Transformed};
@@ -22,16 +22,16 @@ use crate::net::weights::{Numbers, Weights};
 /// `between` bytes per position between its stages.
 ///
 /// If the matrices fit into the L2 cache, they stay there, and a group takes up 3/8 of the cache. With 32 to 96 filters
-/// and 2 MiB, this is the fastest share, up to 2.7 times as fast as an eighth. If the matrices do not fit, each group
-/// reads them from farther away. The group is then large enough that the matrices are half of what the stages read and
-/// write, which is 1.2 to 1.5 times as fast with 128 filters, and 1.6 to 4 times as fast with 256.
+/// and a cache of 2 MiB, 3/8 is the fastest share: up to 2.7 times as fast as 1/8. If the matrices do not fit, each
+/// group reads them from farther away. A group is then so large that the matrices are only half of what the stages read
+/// and write. These larger groups are 1.2 to 1.5 times as fast with 128 filters, and 1.6 to 4 times as fast with 256.
 fn group_of(matrices: usize, between: usize, l2: usize) -> usize {
     let fitting = l2 * 3 / 8 / between;
     let sharing = if matrices > l2 { 2 * matrices / between } else { 0 };
     fitting.max(sharing).clamp(1, MAX_GROUP)
 }
 
-/// Returns the size of a core's L2 cache, or the least that all recent CPUs have.
+/// Returns the size of a core's L2 cache in bytes, but at least the smallest size among recent CPUs.
 fn l2_bytes() -> usize {
     const LEAST: usize = 512 << 10;
     #[cfg(target_arch = "x86_64")]
@@ -60,7 +60,7 @@ pub(super) enum Buffers {
     Straight(StraightBuffers),
 }
 
-/// A convolution, how it ends, and what changes its output.
+/// A convolution, its [`Finish`], and the [`Global`] that changes its output, if there is one.
 struct Stage<C> {
     conv: C,
     finish: Finish,
@@ -257,11 +257,11 @@ pub(super) struct StraightBuffers {
     input: Aligned,
     /// The two activations that alternate in the tower.
     boards: [Aligned; 2],
-    /// The buffers of each stage's [`Global`], for the stages that have one; `squares` has the squares of one
-    /// position for it, in f32.
+    /// The buffers of each stage's [`Global`], for the stages that have one; `squares` has room for the squares of one
+    /// position, in f32, while a [`Global`] changes them.
     globals: Vec<[Aligned; 2]>,
     squares: Aligned,
-    /// The layout in which the borders are zero.
+    /// The layout for which the borders were set to zero.
     laid_out: Option<Interleaved>,
 }
 
@@ -313,7 +313,7 @@ impl Straight {
         x
     }
 
-    /// Clears the borders of `layout`.
+    /// Sets the borders of `layout` to zero, unless they already are.
     fn lay_out(&self, layout: Interleaved, buffers: &mut StraightBuffers) {
         if buffers.laid_out.replace(layout) == Some(layout) {
             return;
@@ -378,12 +378,12 @@ impl Straight {
     }
 }
 
-/// Returns the two numbers of a word.
+/// Returns the two bf16 numbers of a word.
 fn halves(word: f32) -> [f32; 2] {
     [f32::from_bits(word.to_bits() << 16), f32::from_bits(word.to_bits() & 0xffff_0000)]
 }
 
-/// Returns the word of two numbers, rounded.
+/// Returns the word that contains two numbers, rounded to bf16.
 fn word_of([low, high]: [f32; 2]) -> f32 {
     f32::from_bits(u32::from(bf16(high)) << 16 | u32::from(bf16(low)))
 }

@@ -34,8 +34,8 @@ pub(super) fn kernel_transforms([rows, columns]: [usize; 2]) -> Vec<[f64; 9]> {
     (0..rows * columns).map(taps).collect()
 }
 
-/// Computes `B^T d` of two squares from four: as polynomials, x^2 - 1 times the even and the odd ones, and x (x + 1),
-/// x (x - 1).
+/// Computes `B^T d` of a tile of two squares from four squares. The rows of `B^T` are the coefficients of the
+/// polynomials x^2 - 1, x (x^2 - 1), x (x + 1), and x (x - 1).
 #[inline(always)]
 fn of_two<S: Vector>(a: S, b: S, c: S, d: S) -> [S; 4] {
     [c.sub(a), d.sub(b), c.add(b), c.sub(b)]
@@ -51,7 +51,7 @@ fn to_frequencies<S: Vector, const M: usize>(d: [S; MOST]) -> [S; MOST] {
             let [a, b, c, e] = of_two(d[0], d[1], d[2], d[3]);
             [a, b, c, e, zero, zero]
         }
-        // all but the last have the factor x - B
+        // all polynomials but the last have the factor x - B
         3 => {
             let [a, b, c, e] = of_two(
                 d[1].add_product(-B, d[0]),
@@ -61,7 +61,7 @@ fn to_frequencies<S: Vector, const M: usize>(d: [S; MOST]) -> [S; MOST] {
             );
             [a, b, c, e, d[3].sub(d[1]), zero]
         }
-        // all but the last two have the factor x^2 - B^2
+        // all polynomials but the last two have the factor x^2 - B^2
         _ => {
             let [a, b, c, e] = of_two(
                 d[2].add_product(-BB, d[0]),
@@ -143,7 +143,7 @@ pub(super) struct TileLayout<'a> {
     pub(super) positions: usize,
     /// Floats per square.
     pub(super) stride: usize,
-    /// From one frequency to the next: words of the transformed input, floats of the sums.
+    /// The distance from one frequency to the next: in words for the transformed input, in floats for the sums.
     pub(super) plane: usize,
 }
 

@@ -8,7 +8,7 @@ use super::{Factors, LINE, ROWS, Sums, TileProducts, TileWork};
 use crate::net::kernels::vector::Isa;
 
 /// Returns whether the CPU has the instructions and the system permits this process to use them; a process must ask for
-/// this once.
+/// permission once.
 pub(super) fn is_available() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
     *AVAILABLE.get_or_init(|| Isa::has_bf16() && has_tiles_of_bf16() && may_use_tiles())
@@ -38,7 +38,7 @@ struct TileConfig {
 }
 
 /// Configures the tile registers: 0 to 5 are for sums and operands of `height` rows, 6 and 7 for weights. (For
-/// gradients of weights, all have the same 16 rows.)
+/// gradients of weights, all registers have 16 rows.)
 pub(super) fn configure(height: u8) {
     let mut config = TileConfig { palette: 1, reserved: [0; 15], row_bytes: [0; 16], rows: [0; 16] };
     config.row_bytes[..8].fill(LINE as u16);

@@ -2,10 +2,10 @@
 //!
 //! The activations of a group of positions are [`Interleaved`]: `[padded row, padded column, position, channel]` in
 //! bf16. The operands of one tap of the kernel are then a tile of equally spaced rows: some adjacent squares of all
-//! positions. In a group of 16 positions, each square has one tile. The rows of a line of the board are cut
-//! into tiles of one height; if that height does not divide the number of rows, the last tile repeats some rows of the
-//! tile before it. Taps above and below the board are left out. Taps at its sides read the zeros of the border, which
-//! change no sum.
+//! positions. In a group of 16 positions, each square is one tile. The rows of a line of the board are cut into tiles
+//! of one height; if that height does not divide the number of rows, the last tile repeats some rows of the tile before
+//! it. Taps above and below the board are left out. Taps to the left and right of the board read the zeros of the
+//! border, which change no sum.
 
 use super::{
     CHANNELS, Configured, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, bf16,
@@ -14,7 +14,7 @@ use crate::net::infer::matrix::Finish;
 use crate::net::infer::tiling::PaddedBoard;
 use crate::net::kernels::vector::{Aligned, Vector, padded};
 
-/// The size of the L1 cache of the CPUs that have the instructions.
+/// The size of the L1 cache of the CPUs that have AMX, in bytes.
 const L1_BYTES: usize = 48 << 10;
 
 /// The layout in memory of the activations of `positions` positions.
@@ -25,17 +25,17 @@ pub(in crate::net) struct Interleaved {
 }
 
 impl Interleaved {
-    /// Returns the rows of all positions' padded boards.
+    /// Returns the number of rows in the padded boards of all positions.
     pub(in crate::net) fn rows(self) -> usize {
         self.board.padded() * self.positions
     }
 
-    /// Returns the row of the first position's square.
+    /// Returns the index of the row that holds this square of the first position.
     pub(in crate::net) fn row(self, row: usize, column: usize) -> usize {
         self.board.padded_square(row, column) * self.positions
     }
 
-    /// Returns the rows of a line of the board.
+    /// Returns the number of rows in a line of the board.
     fn line(self) -> usize {
         self.board.width * self.positions
     }
@@ -45,7 +45,7 @@ impl Interleaved {
         tiles.configure(self.height())
     }
 
-    /// Returns the rows of each tile.
+    /// Returns the number of rows in each tile.
     fn height(self) -> usize {
         self.line().div_ceil(self.line().div_ceil(ROWS))
     }
@@ -64,7 +64,7 @@ impl Interleaved {
     }
 }
 
-/// Returns the words, of two bf16 each, per row of this many channels: whole rows of tiles.
+/// Returns the number of words, of two bf16 each, in a row of this many channels, padded to whole rows of tiles.
 pub(in crate::net) fn words(channels: usize) -> usize {
     channels.next_multiple_of(CHANNELS) / 2
 }
@@ -81,9 +81,9 @@ pub(in crate::net) enum ConvOutputs {
 /// A tap of the kernel and some of its channels.
 #[derive(Clone, Copy)]
 struct KernelStep {
-    /// Squares from the first tap to this one.
+    /// The distance from the first tap to this tap, in squares.
     squares: usize,
-    /// Bytes within a row of operands.
+    /// The offset of the channels within a row of operands, in bytes.
     bytes: usize,
     /// The number of the tap.
     tap: usize,
@@ -193,7 +193,7 @@ impl Direct {
         size_of_val(self.weights.as_ref()) > L1_BYTES / 2
     }
 
-    /// Returns the taps that have a square on the board for any row of a tile, as bits.
+    /// Returns, as bits, the taps that are on the board for at least one row of a tile.
     #[inline(always)]
     fn taps(&self, layout: Interleaved, Tile { row, begin }: Tile) -> u32 {
         if self.kernel == 1 {
@@ -369,7 +369,7 @@ impl Apply<'_> {
         (self.to.wrapping_add(floats), position)
     }
 
-    /// Returns where the outputs of the next row are written, and its position.
+    /// Returns where the outputs of the next row are written, and the position of that row.
     #[inline(always)]
     fn next(&self, (to, position): (*mut f32, usize)) -> (*mut f32, usize) {
         let Interleaved { board, positions } = self.layout;

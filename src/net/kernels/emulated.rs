@@ -128,7 +128,7 @@ unsafe fn add_row(sum: &mut f32, row: *const u8, column: *const u8) {
     *sum = normal(*sum + normal(halves[0] + halves[1]));
 }
 
-/// Returns zero for a number below the smallest normal one.
+/// Returns `number`, or zero if it is subnormal.
 fn normal(number: f32) -> f32 {
     if number.is_subnormal() { 0.0_f32.copysign(number) } else { number }
 }

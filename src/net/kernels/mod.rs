@@ -1,11 +1,11 @@
 //! The products that a CPU can compute, for inference and training: floats in registers of any width ([`vector`]),
-//! pairs of bf16 by AVX-512 BF16 ([`pairs`]), and whole tiles of bf16 by Intel's AMX. The last two also exist in
-//! plain Rust, so that everything around them can be tested on any CPU.
+//! pairs of bf16 by AVX-512 BF16 ([`pairs`]), and whole tiles of bf16 by Intel's AMX. Products of pairs and of tiles
+//! also exist in plain Rust, so that everything around them can be tested on any CPU.
 //!
 //! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16; a tile of
 //! weights is `[pair of channels, output, channel of the pair]` with 16 outputs; a tile of sums is `[row, output]` in
 //! f32. A block of the output is at most two tiles of rows times two tiles of outputs; all its sums stay in tile
-//! registers while the taps and channels pass by, step by step. The sums are added in the order of the steps.
+//! registers during all steps, which go through the taps and channels. The sums are added in the order of the steps.
 //!
 //! [`direct`] has the convolutions of both the forward pass and training, and [`outer`] has the gradients of weights;
 //! both use tiles.
@@ -50,7 +50,7 @@ impl Sums {
 pub(super) struct Factors {
     /// The first row of operands of both tiles of rows.
     pub(super) operands: [*const u8; 2],
-    /// Whether each of the tiles takes part.
+    /// Whether each tile of rows takes part.
     pub(super) wanted: [bool; 2],
     /// Bytes from one row to the next.
     pub(super) row: usize,
@@ -188,7 +188,7 @@ impl Tiles {
     }
 }
 
-/// A thread's tile registers in use, configured for tiles of `height` rows; they are released when this is dropped.
+/// A thread's tile registers in use, configured for tiles of `height` rows; dropping this value releases them.
 pub(super) struct Configured {
     tiles: Tiles,
     height: usize,

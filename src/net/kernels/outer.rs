@@ -1,15 +1,15 @@
 //! Products of tiles for training, besides [`Direct`](super::direct::Direct): packs boards in bf16, and computes the
 //! gradient of a convolution's weights.
 //!
-//! The gradient is a sum over images and squares: the [`IMAGES`] of a square are the depth of a product of tiles,
-//! `[input, image]` times `[image, output]`.
+//! The gradient is a sum over images and squares: the [`IMAGES`] images of a square are the inner dimension of a
+//! product of tiles, `[input, image]` times `[image, output]`.
 
 use super::direct::{Interleaved, words};
 use super::{CHANNELS, OUTPUTS, ROWS, TILE_WORDS, TileProducts, TileWork, Tiles};
 use crate::net::infer::tiling::PaddedBoard;
 use crate::net::kernels::vector::{Vector, padded};
 
-/// Images of a group.
+/// The number of images in a group.
 pub(in crate::net) const IMAGES: usize = 2 * ROWS;
 
 /// Returns the words of a group's channels on one square, in tiles.
@@ -48,13 +48,13 @@ pub(in crate::net) fn pair(
 ) {
     assert!(from.len() >= layout.rows() * words(channels), "the boards do not fit this layout");
     assert!(layout.positions <= IMAGES, "more positions than a group has");
-    // SAFETY: nothing is multiplied; squares of the result are taken by their bounds.
+    // SAFETY: nothing is multiplied; access to the squares of the result is checked against its bounds.
     unsafe { tiles.run(Pair { layout, channels, from, to, transposed }) };
 }
 
 /// Computes the gradient of weights, `[tap, input, output]` with channels in whole blocks, from `inputs` (transposed)
-/// and the gradient of `outputs`, both as [`pair`] makes them; `channels` are the numbers of both. Configures the
-/// tile registers.
+/// and the gradient of `outputs`, both as [`pair`] makes them; `channels` are the numbers of channels of the inputs and
+/// of the outputs. Configures the tile registers.
 pub(in crate::net) fn outer(
     tiles: Tiles,
     (board, kernel): (PaddedBoard, usize),

@@ -42,7 +42,7 @@ impl Pairs for x86::__m512 {
 
     #[inline(always)]
     fn paired(first: x86::__m256i, second: x86::__m256i) -> x86::__m512i {
-        /// Takes elements of the first half and the second half in turn.
+        /// The order of indices that takes elements of the first half and the second half in turn.
         const IN_TURN: [u16; 32] = {
             let mut order = [0; 32];
             let mut i = 0;
@@ -139,7 +139,7 @@ enum Set {
 }
 
 impl PairSet {
-    /// Loops, which are slow; for tests.
+    /// Slow loops, for tests.
     #[cfg_attr(not(test), expect(dead_code, reason = "it is far too slow for anything but tests"))]
     pub(in crate::net) const EMULATED: PairSet = PairSet(Set::Emulated);
 

@@ -38,8 +38,8 @@ pub(in crate::net) trait Vector: Copy + 'static {
     fn sub(self, y: Self) -> Self;
     /// Returns `x * self`.
     fn times(self, x: f32) -> Self;
-    /// Returns the maximum of each lane and 0. Propagates NaN, so that a broken network is noticed: the maximum with
-    /// NaN is the second operand.
+    /// Returns the maximum of each lane and 0. NaN stays NaN, so that a broken network is noticed: if one operand of
+    /// the maximum is NaN, the result is the second operand.
     fn relu(self) -> Self;
     /// Returns `self` in the lanes where `y` is positive, and 0 in the others.
     fn where_positive(self, y: Self) -> Self;

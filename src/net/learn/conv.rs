@@ -79,7 +79,7 @@ impl<S: Vector> Form<S> for FloatTerms {
 pub(super) enum Target<'a> {
     /// The gradient is not wanted.
     Nowhere,
-    /// Into `z`, which is no longer needed and has the same size.
+    /// The gradient overwrites `z`, which is no longer needed and has the same size.
     OverZ,
     Here(&'a mut [f32]),
 }
@@ -201,7 +201,7 @@ impl Conv {
         self.weight_gradient(sums)
     }
 
-    /// Lends this thread's buffers: for factors, for words or sums, and for a board with its border.
+    /// Calls `work` with this thread's buffers: for factors, for words or sums, and for a board with its border.
     fn with_scratch(&self, work: impl FnOnce([&mut [f32]; 3])) {
         thread_local! {
             static SCRATCH: RefCell<[Aligned; 3]> = RefCell::new(from_fn(|_| Aligned::new(0)));

@@ -5,8 +5,8 @@ use crate::net::kernels::Tiles;
 use crate::net::kernels::pairs::PairSet;
 use crate::net::kernels::vector::{BLOCK, Isa, Vector, padded};
 
-/// Returns the floats from one frequency to the next: one cache line more than the rows fill. Without the extra line,
-/// all frequencies of a tile could map to the same few cache sets.
+/// Returns the distance from one frequency to the next, in floats: one cache line more than the rows fill. Without the
+/// extra line, all frequencies of a tile could map to the same few cache sets.
 pub(super) fn plane_stride(rows: usize, channels: usize) -> usize {
     rows * channels + BLOCK
 }
@@ -61,7 +61,7 @@ impl Conv {
         if self.kernel == 3 { 16 } else { 1 }
     }
 
-    /// Returns the number of rows per image in each of these products.
+    /// Returns the number of rows per image in each matrix product of the convolution.
     pub(super) fn tiles(&self) -> usize {
         if self.kernel == 3 { self.height.div_ceil(2) * self.width.div_ceil(2) } else { self.cells() }
     }
@@ -108,7 +108,7 @@ pub(super) struct Gradient<'a> {
 }
 
 impl Gradient<'_> {
-    /// Writes whole pixels, starting at `index`.
+    /// Writes the gradient of whole pixels, starting at `index`.
     #[inline(always)]
     pub(super) fn line<S: Vector>(&self, z: &[f32], index: usize, to: &mut [f32]) {
         let channels = self.mean.len();

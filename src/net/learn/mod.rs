@@ -52,7 +52,7 @@ pub(in crate::net) fn channels_last(planes: Tensor<4>) -> Tensor<4> {
     Tensor::cat(vec![boards, zeros], 3)
 }
 
-/// Converts back; the inverse of [`channels_last`].
+/// Converts `[n, h, w, padded channels]` to `[n, channels, h, w]`: the inverse of [`channels_last`].
 pub(in crate::net) fn planes(boards: Tensor<4>, channels: usize) -> Tensor<4> {
     boards.narrow(3, 0, channels).permute([0, 3, 1, 2])
 }
@@ -138,7 +138,8 @@ fn tensor<const D: usize>(shape: [usize; D], values: Vec<f32>) -> FlexTensor {
     FlexTensor::new(Bytes::from_elems(values), Layout::contiguous(Shape::from(shape)), DType::F32)
 }
 
-/// Takes the tensor by value, because a tensor with two handles is copied before it is overwritten.
+/// Returns the tensor with contiguous numbers. Takes it by value, because a tensor with two handles is copied before it
+/// is overwritten.
 fn contiguous(tensor: FlexTensor) -> FlexTensor {
     tensor.to_contiguous()
 }
@@ -174,8 +175,8 @@ fn inverse(moments: &Moments, epsilon: f64) -> Vec<f32> {
     moments.variance.iter().map(|variance| (1.0 / (f64::from(*variance) + epsilon).sqrt()) as f32).collect()
 }
 
-/// Returns zeros in whole blocks. All threads write them, because boards do not fit into a core's cache and the first
-/// write waits for memory.
+/// Returns `len` zeros; `len` is a multiple of [`BLOCK`]. All threads write the zeros, because boards do not fit into a
+/// core's cache and the first write waits for memory.
 fn zeros(len: usize) -> Vec<f32> {
     repeat_n([0.0; BLOCK], len / BLOCK).collect::<Vec<[f32; BLOCK]>>().into_flattened()
 }

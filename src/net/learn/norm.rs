@@ -10,7 +10,8 @@ use crate::net::kernels::vector::{Isa, Kernel, Vector};
 
 /// The number of pixels in a run, which is summed in single precision.
 const RUN: usize = 64;
-/// The number of runs in a group. The sums of the runs are added up before they are added to those of other groups.
+/// The number of runs in a group. The sums of a group's runs are added up before they are added to those of other
+/// groups.
 const GROUP: usize = 16;
 /// The number of runs that a thread takes at a time: part of a group, so that small batches occupy all threads.
 const TASK: usize = 4;

@@ -1,12 +1,12 @@
 //! Products over channels, and outer products over tiles, on one thread. The factors are floats or, with other
 //! [`ProductTerms`], pairs of bf16.
 //!
-//! Input: transformed images and kernels of one frequency, `[row, channel]`. Output: sums in f32. They are computed
-//! in tiles of as many sums as fit into the registers. Each sum is added term by term and in order, so tiling does
-//! not change a bit of it.
+//! Input: transformed images and kernels of one frequency, `[row, channel]`. Output: sums in f32. The sums are computed
+//! in tiles of as many sums as fit into the registers. Each sum is added term by term and in order, so tiling does not
+//! change a bit of it.
 
-// Everything here is inlined into the kernels so that it is compiled for their instruction sets; closures would not
-// be.
+// Everything here is inlined into the kernels so that it is compiled for their instruction sets; closures would not be
+// inlined.
 
 use crate::net::kernels::vector::Vector;
 
@@ -45,8 +45,8 @@ impl<S: Vector> ProductTerms<S> for FloatTerms {
     }
 }
 
-/// Splits `columns` columns of vectors into tiles of `HIGH` rows and `WIDE` vectors, constants in the block, with as
-/// many accumulators as fit into the registers.
+/// Splits `columns` columns of vectors into tiles of `HIGH` rows and `WIDE` vectors, which are constants in the block.
+/// A tile has as many accumulators as fit into the registers.
 macro_rules! in_tiles {
     (@tile $high:literal x $wide:literal, $column:ident, $block:block) => {{
         const HIGH: usize = $high;

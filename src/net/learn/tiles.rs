@@ -1,9 +1,10 @@
 //! Convolutions for training by tiles of bf16: forward and both gradients; sums and everything else are in f32.
 //!
 //! Up to 32 images at a time are packed as [`Interleaved`] boards. [`Direct`] convolves them forward and, with the
-//! kernel turned around, for the gradient of the images. The gradient of the weights sums over images and squares:
-//! the 32 images of a square are the depth of a product of tiles, `[input, image]` times `[image, output]`. Groups of
-//! images are summed in order, so the same input gives the same bits, whatever the number of threads.
+//! kernel rotated by 180 degrees, for the gradient of the images. The gradient of the weights sums over images and
+//! squares: the 32 images of a square are the inner dimension of the product of tiles `[input, image]` times
+//! `[image, output]`. Groups of images are summed in order, so the same input gives the same bits, whatever the number
+//! of threads.
 
 use std::cell::RefCell;
 
@@ -38,7 +39,7 @@ struct TileBuffers {
 /// A buffer for boards, with the sizes that the last user needed.
 struct Boards {
     words: Aligned,
-    /// The sizes that it is laid out for: height, width, positions, words.
+    /// The sizes that the buffer is laid out for: height, width, positions, words.
     sizes: [usize; 4],
 }
 
@@ -77,7 +78,7 @@ impl Conv {
     /// Does the work of [`Conv::forward`] by tiles.
     pub(super) fn forward_by_tiles(&self, tiles: Tiles, weight: &[f32], x: &[f32], z: &mut [f32]) {
         let direct = self.direct(tiles, weight);
-        // no number depends on the other images of its group
+        // the result for an image does not depend on the other images of its group
         let images = (x.len() / self.input_len()).div_ceil(rayon::current_num_threads());
         let group = images.clamp(FEWEST, IMAGES);
         let groups = x.par_chunks(group * self.input_len()).zip(z.par_chunks_mut(group * self.output_len()));
@@ -107,7 +108,7 @@ impl Conv {
         let dx = dx.split(x.len().div_ceil(input_len), input_len);
         let groups = x.par_chunks(input_len).zip(gradient.g.par_chunks(output_len));
         let mut groups: Vec<_> = groups.zip(z.par_chunks_mut(output_len).zip(dx)).collect();
-        // limits the number of sums to that of f32, whatever the size of the batch
+        // limits the number of sums to their number in f32, whatever the size of the batch
         let run = groups.len().div_ceil(GROUPS).max(1);
         let sums: Vec<Aligned> = groups
             .par_chunks_mut(run)

@@ -52,7 +52,7 @@ pub(in crate::net) fn times_of_f32(
         }
         layers[1].best.as_secs_f64() / layers[0].best.as_secs_f64()
     };
-    // a pool of one thread, so that the time is that of all the work
+    // a pool of one thread, so that the measured time covers all of the work
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     pool.ok().map(|pool| pool.install(timed))
 }

@@ -4,7 +4,7 @@
 //! A board with a border is cut into 4x4 pieces, one for each 2x2 tile; neighboring pieces overlap by two squares. A
 //! piece becomes 16 numbers per channel, its frequencies; their products over the channels are transformed back into
 //! tiles. Everything is inlined into the kernels so that it is compiled for their instruction sets; closures would not
-//! be. A 1x1 kernel has a single frequency, the board itself.
+//! be inlined. A 1x1 kernel has a single frequency, the board itself.
 
 use std::array::from_fn;
 

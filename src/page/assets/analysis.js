@@ -78,7 +78,8 @@ export class Analysis {
   }
 
   /**
-   * Returns the agent that evaluates: the chosen agent, or else the opponent if it can, or else perfect play or the best agent that searches.
+   * Returns the agent that evaluates: the chosen agent, or else an opponent that can evaluate, or else perfect play or the best agent that
+   * searches.
    */
   judge(opponent) {
     const chosen = this.agents.find(agent => agent.key === this.analyst.value)

@@ -1,5 +1,4 @@
-// The requests of a page to the program.
-// Input: paths and data for `ask`, which knows where the program is. Output: the program's answers.
+// The requests of a page to the program. Input: paths and data for `ask`, which delivers them to the program. Output: the program's answers.
 
 import { ask } from './source.js'
 
@@ -13,7 +12,7 @@ export const post = (path, data) => ask(path, data)
 /** Returns a game with the options that the agent was trained with, written as they are in its files, with or without defaults. */
 export const forAgent = (game, { kind, options }) => (kind === 'trained' ? { ...game, options: options ?? {} } : game)
 
-/** Starts a search; the next one of the same view ends it early. */
+/** Starts a search; the next search of the same view ends this one early. */
 export const search = (view, game, agent, strength, seed) =>
   post('search', { ...only(game), agent, simulations: null, level: null, seconds: null, ...strength, page: `${pageId}-${view}`, seed })
 

@@ -96,7 +96,7 @@ function meant(wanted, place, name) {
     return game ? null : 'games'
   }
   const tab = (wanted ?? 'play') === 'play' && !place && !current.read('place.play') ? 'games' : wanted ?? 'play'
-  // the game on the board is listed among those to continue, as it is now
+  // the list of games to continue has the game on the board in its present state
   if (tab === 'games') views.play.shelve()
   return tab
 }

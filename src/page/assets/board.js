@@ -34,7 +34,7 @@ export class Board {
     this.endDrag()
     const svg = new DOMParser().parseFromString(position.svg, 'image/svg+xml').documentElement
     this.svg = document.importNode(svg, true)
-    // with the role of an image, it would hide its squares from screen readers
+    // with the role of an image, the drawing would hide its squares from screen readers
     this.svg.setAttribute('role', 'none')
     this.svg.removeAttribute('width')
     this.svg.removeAttribute('height')
@@ -75,7 +75,7 @@ export class Board {
     }
   }
 
-  /** Converts the row and column of a square to those where it is drawn, and back. */
+  /** Converts between the row and column of a square and the row and column where it is drawn. */
   turn([row, column]) {
     const { rows, columns, turned } = this.position
     return turned ? [rows - 1 - row, columns - 1 - column] : [row, column]
@@ -98,7 +98,7 @@ export class Board {
     return [...this.svg.querySelectorAll(':scope > g[transform]')].find(piece => piece.getAttribute('transform') === at)
   }
 
-  /** Returns the actions by column, if actions are named after their column and so can be played by clicking anywhere in it. */
+  /** Returns the actions by column, if each action is named after its column, so that a click anywhere in a column can play it. */
   byColumn() {
     const named = ({ text, places }) => places.length === 1 && text === this.labels.columns[places[0][1]]
     return this.legal.length > 0 && this.legal.every(named) ? new Map(this.legal.map(action => [action.places[0][1], action])) : null

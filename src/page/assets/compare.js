@@ -49,7 +49,7 @@ export class Compare {
     fill(this.game, gameChoices(able.length ? able : home.games), this.game.value)
     if (this.record) this.pickers.forEach(picker => {
       const { state, agent, select: { value } } = picker
-      // as a run proceeds, the program lists other generations; one that was chosen stays
+      // as a run proceeds, the program lists other generations; a generation that was chosen stays listed
       const isGone = agent?.run != null && !this.agents.some(({ key }) => key === value)
       picker.offer(isGone ? [agent, ...this.agents] : this.agents)
       picker.take(state, value)

@@ -63,7 +63,7 @@ export function chip(color) {
     s('circle', { class: color, cx: 6, cy: 6, r: 5 }))
 }
 
-/** Copies a text, even if a page may not use the clipboard; resolves to whether the browser did it. */
+/** Copies a text, even if a page may not use the clipboard; resolves to whether the browser copied it. */
 export async function toClipboard(text) {
   try {
     await navigator.clipboard.writeText(text)

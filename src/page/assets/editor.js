@@ -170,7 +170,7 @@ export class Editor {
   /** Moves the caret to a place in the text. */
   goTo({ line, column }) {
     const begin = this.text.value.split('\n').slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0)
-    // columns count letters, and some letters are two units of the text
+    // a column counts characters, but some characters are two code units of a JavaScript string
     const before = [...this.text.value.slice(begin).split('\n')[0]].slice(0, column - 1).join('').length
     this.text.focus()
     this.text.setSelectionRange(begin + before, begin + before)

@@ -8,9 +8,9 @@ import { own } from './store.js'
 
 /** The groups of games whose rules are a text. */
 const WRITTEN = [
-  ['own', 'Your own games', 'This browser keeps their texts.'],
+  ['own', 'Your own games', 'This browser keeps the texts of your games.'],
   ['text', 'Games described by a text', 'The rules of each game are a text of a few lines that you can turn into your own game. These games have no trained opponents yet.'],
-  ['run', 'Games of runs', 'Runs train agents for these games. Their rules are texts.'],
+  ['run', 'Games of runs', 'Runs train agents for these games, whose rules are texts.'],
 ]
 /** The largest number of unfinished games that are offered. */
 const MOST = 3

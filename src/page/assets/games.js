@@ -42,7 +42,7 @@ export class Games {
     return { ...upTo(game, this.view.ply), resigned: null }
   }
 
-  /** Takes new games; the one being looked at stays selected if it is still there. */
+  /** Takes new games; the game being viewed stays selected if it is among them. */
   set(games) {
     const before = this.games[this.list.selectedIndex]
     this.games = games

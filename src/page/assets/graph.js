@@ -1,7 +1,5 @@
-// The curve of a game: the first player's expected score over its actions.
-// Input: scores (null if there was no search), the ply shown, and what actions lost; those that lost a lot are marked.
-// Output: `onPly` with the ply that was clicked.
-// Arrow keys move along the curve.
+// The curve of a game: the first player's expected score over its actions. Input: scores (null if there was no search), the ply shown, and what
+// actions lost; actions that lost a lot are marked. Output: `onPly` with the ply that was clicked. Arrow keys move along the curve.
 
 import { h, s, percent } from './dom.js'
 

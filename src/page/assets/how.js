@@ -1,5 +1,5 @@
-// How the game is played, shown next to its board: the rules in brief, and how to act on the board now.
-// Input: the lines of /api/home, and what a board offers. If the user folds it, it stays folded.
+// How the game is played, shown next to its board: the rules in brief, and how to act on the board now. Input: the lines of /api/home, and what
+// a board offers. If the user folds this section, it stays folded.
 
 import { h } from './dom.js'
 import { settings } from './store.js'

@@ -7,7 +7,7 @@ const MOST = 20000
 
 const isText = value => typeof value === 'string'
 
-/** Returns the place of a game. */
+/** Returns the place in an address that means a game. */
 export function placeOf({ game, options, start, actions, resigned }) {
   const parts = [start ?? null, actions, resigned ?? null, ...(Object.keys(options ?? {}).length ? [options] : [])]
   return `at/${game}/${encodeURIComponent(JSON.stringify(parts))}`

@@ -6,7 +6,7 @@ const same = (a, b) => a[0] === b[0] && a[1] === b[1]
 export const key = place => place.join(',')
 const end = action => action.places.at(-1)
 
-/** Returns whether the squares `clicked` occur in `places` in this order, beginning with its first square. */
+/** Returns whether the squares `clicked` occur in `places` in this order, beginning with the first square of `places`. */
 function fits({ places }, clicked) {
   if (!places.length || !same(places[0], clicked[0])) return false
   let at = 0
@@ -57,15 +57,15 @@ export function beginnings(legal) {
   return squares
 }
 
-/** Returns the only square where an action can begin, as in a chain that must continue; null if it would complete an action. */
+/** Returns the only square where an action can begin, as in a chain that must continue; null if choosing this square would complete an action. */
 export function onlyBeginning(legal) {
   const first = legal[0]?.places[0]
   return first && legal.every(({ places }) => places.length > 1 && same(places[0], first)) ? first : null
 }
 
 /**
- * Returns names for the things that can be put on a square, if all squares offer the same choice ("W", "B" for "W@b2"
- * and "B@b2"); otherwise none.
+ * Returns names for the things that can be put on a square, if all squares offer the same choice ("W", "B" for "W@b2" and "B@b2"); otherwise,
+ * returns an empty list.
  */
 export function brushes(legal) {
   const groups = new Map()

@@ -18,7 +18,7 @@ export function titleOf(games, id) {
   return variant ? `${game.title}, ${variant}` : game.title
 }
 
-/** The groups of games whose rules are a text, by where the text is from. */
+/** The groups of games whose rules are a text, by the origin of the text. */
 const WRITTEN = [['text', 'Described by a text'], ['own', 'Your own'], ['run', 'Of runs']]
 
 /** Returns the games as choices for a select: variants grouped together, then games that are described by a text. */
@@ -149,8 +149,8 @@ export class Picker {
   }
 
   /**
-   * Restores a remembered state; returns whether its agent is available. A key is valid only while the program runs; after that,
-   * the name is used.
+   * Restores a remembered state; returns whether its agent is available. A key is valid only while the program runs; after a restart, the agent
+   * is found by its name.
    */
   take(state, key) {
     const agent = this.agents.find(agent => agent.key === key) ?? this.agents.find(agent => agent.name === state?.name)

@@ -270,7 +270,7 @@ export class Play {
     return upTo(this.record, this.view.ply)
   }
 
-  /** Does what comes next in the game; if `ply` is given, the display stays there. */
+  /** Does what comes next in the game; if `ply` is given, the display stays at that ply. */
   async update(ply = this.record.actions.length) {
     const turn = this.nextTurn()
     this.setState('busy')
@@ -465,7 +465,7 @@ export class Play {
     const last = movers.findLastIndex(mover => this.setup.isMine(mover))
     if (last < 0) return
     own.forget(this.record)
-    // a game that ended stays as it was
+    // a game that has ended stays among the user's games, and the game without the actions taken back is a new one
     if (this.record.over) this.record.id = newId()
     Object.assign(this.record, { actions: this.record.actions.slice(0, last), over: false })
     await this.changed()
@@ -482,7 +482,7 @@ export class Play {
     this.view.board.element.focus({ preventScroll: true })
   }
 
-  /** Drops the hint, the question, and the selection on the board. */
+  /** Drops the hint, the question about resigning, and the selection on the board. */
   clear() {
     if (!this.controls.asking.hidden) this.controls.askResign(false)
     this.view.board.clear()

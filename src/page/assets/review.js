@@ -84,7 +84,7 @@ export class Review {
   summary(found, players, by, all) {
     if (this.running) return `Reviewing the game: ${percent(this.running.progress)} …`
     if (by.length < all) return `${by.length} of ${counted(all, 'action')} have been reviewed.`
-    const end = ` A win is worth 100, a draw 50. By ${[...new Set(by)].join(' and ')}.`
+    const end = ` A win is worth 100, a draw 50. Judged by ${[...new Set(by)].join(' and ')}.`
     if (!found.length) return `No action lost ${points(this.noticed)} points or more.${end}`
     const sides = SIDES.map((side, index) => {
       const lost = found.filter(({ mover }) => mover === side)

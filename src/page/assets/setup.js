@@ -35,7 +35,7 @@ export class Setup {
     if (this.game) this.offerAgents(this.picker.state, this.picker.select.value)
   }
 
-  /** Offers the game's agents and chooses the one with this key or with the name in this state; returns whether it is available. */
+  /** Offers the game's agents and chooses the agent with this key or with the name in this state; returns whether that agent is available. */
   offerAgents(state, key) {
     const listed = this.home.agents[this.game] ?? []
     const others = challenged().filter(other => other.game === this.game && !listed.some(agent => agent.key === other.key))
@@ -109,7 +109,7 @@ export class Setup {
     this.optionsTitle.textContent = `Options of the game${alike(this.known, this.present, {}) ? '' : `: ${present}`}`
     const { agent } = this
     this.optionsWords.textContent = alike(this.known, chosen, this.present) ? '' :
-      ['They take effect with the next game.', agent && !this.fits(agent, chosen) && this.refusal(agent)].filter(Boolean).join(' ')
+      ['The options take effect with the next game.', agent && !this.fits(agent, chosen) && this.refusal(agent)].filter(Boolean).join(' ')
   }
 
   /** The opponent; null if there is none. */

@@ -8,7 +8,7 @@ import { gamesOfFile, saveToFile } from './games.js'
 import { placeOf } from './links.js'
 import { own } from './store.js'
 
-/** Whether this page has an address that others can open; frames made from a text have none. */
+/** Whether this page has an address that other people can open; a frame made from a text has no such address. */
 const hasAddress = !/^(about|blob|data):$/.test(location.protocol)
 /** Whether the browser may silently refuse to save files, as in a sandboxed frame. */
 const isClosed = window.origin === 'null' && location.protocol !== 'file:'
@@ -52,7 +52,7 @@ export class Shelf {
     return this.hand(this.position.value, 'Position copied.')
   }
 
-  /** Copies an address that opens the game as far as it is shown. */
+  /** Copies an address that opens the game up to the position on display. */
   async copyLink() {
     if (hasAddress) return this.hand(`${location.href.split('#')[0]}#${placeOf(this.seen())}`, 'Link to this position copied.')
     return this.hand(this.position.value, 'This page has no address here, so the text of the position was copied instead.')

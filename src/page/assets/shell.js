@@ -1,6 +1,6 @@
-// Everything around the views: the address, the tabs, and errors.
-// Input: the views by name, and which of them a place in the address means. Output: one view in the page; `go` leads to a
-// place, `fail` says what went wrong. The place is kept here, because some frames do not allow the address to change.
+// Everything around the views: the address, the tabs, and errors. Input: the views by name, and a function that says which view a place in the
+// address means. Output: one view in the page; `go` leads to a place, `fail` says what went wrong. The place is kept here, because some frames
+// do not allow the address to change.
 
 import { h, sentence } from './dom.js'
 import { current } from './store.js'

@@ -1,8 +1,8 @@
-// A game on the screen: board, evaluation bar, value graph, list of actions, and buttons for stepping through the game.
-// Input: a game ({game, options, start, actions}), scores, what its actions lost, which ply to show, marks for that ply, whether
-// the board can be used, and whether there is a button to flip it (`flipping`, which the user of this class places).
-// Output: `onAction` (a text), `onPly` (the user went elsewhere), `onSelection` (actions that must be chosen by
-// text), `onMiss` (a click that is not an action), `onIdle` (a click on a board that cannot be used).
+// A game on the screen: board, evaluation bar, value graph, list of actions, and buttons for stepping through the game. Input: a game ({game,
+// options, start, actions}), scores, what its actions lost, which ply to show, marks for that ply, whether the board can be used, and whether
+// there is a button to flip it (`flipping`, which the user of this class places). Output: `onAction` (a text), `onPly` (the user went to another
+// ply), `onSelection` (actions that must be chosen by text), `onMiss` (a click that is not an action), `onIdle` (a click on a board that cannot
+// be used).
 
 import { only, post, upTo } from './api.js'
 import { Board } from './board.js'
@@ -95,7 +95,7 @@ export class View {
     return post('position', { ...only(game), ...this.seat, ...extra })
   }
 
-  /** Resolves to the position after `ply` actions; with marks, it is always requested again. */
+  /** Resolves to the position after `ply` actions; a position with marks is always requested again. */
   position(ply, marks) {
     const ask = () => this.ask(upTo(this.game, ply), marks)
     if (marks) return ask()

@@ -6,7 +6,7 @@
 
 /** Returns a function that takes requests, and answers them with `post`. */
 function answering(post) {
-  /** How long a search runs at a time and in total at most, in milliseconds. */
+  /** The longest time of one step of a search, and of a whole search, in milliseconds. */
   const SLICE = 25
   const LONGEST = 60000
 

@@ -15,7 +15,7 @@ function openGames(games) {
   go('compare', 'games')
 }
 
-/** The notices of what the page is made of. */
+/** The license notices of everything in the page. */
 class Licenses {
   constructor() {
     this.text = h('pre.licenses')

@@ -25,7 +25,7 @@ async function unpacked(id) {
   return new Uint8Array(await new Response(stream).arrayBuffer())
 }
 
-/** Resolves to the notices of what this page is made of. */
+/** Resolves to the license notices of everything in this page. */
 export const licenses = async () => new TextDecoder().decode(await unpacked('licenses'))
 
 const waiting = new Map()

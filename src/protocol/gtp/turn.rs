@@ -6,8 +6,8 @@
 use crate::any::{AnyGame, AnyState};
 use crate::game::{Action, Game, Player};
 
-/// Returns whether positions can be set up. This is so if the other player may also begin, and if every action in the
-/// initial position either touches nothing or adds one stone to the board and does nothing else.
+/// Returns whether positions can be set up: the other player must also be able to begin, and every action in the
+/// initial position must either touch nothing or add one stone to the board and do nothing else.
 pub(super) fn can_set_up(game: &AnyGame) -> bool {
     let initial = game.initial();
     let places = || only_places(game, &initial);

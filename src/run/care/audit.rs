@@ -1,8 +1,8 @@
 //! Compares the files that a run should have with those that it has.
 //!
 //! An audit finds shards that are missing, damaged, swapped, or from another run, and checkpoints that do not belong to
-//! the run. The settings determine which shards must exist; the checkpoints list the bytes that these must have.
-//! Auditing changes nothing. [`settle`] sets wrong files aside once the user has decided to continue without them.
+//! the run. The settings determine which shards must exist; the checkpoints list the SHA-256 of each shard. Auditing
+//! changes nothing. [`settle`] sets wrong files aside once the user has decided to continue without them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -42,7 +42,7 @@ pub enum Defect {
     Missing,
     /// The checksum or the text is wrong.
     Damaged,
-    /// The file or folder is intact, but does not belong there.
+    /// The file or folder is intact, but does not belong in its place.
     Foreign,
 }
 
@@ -51,7 +51,7 @@ pub enum Defect {
 pub struct Problem {
     /// The file or folder.
     pub path: PathBuf,
-    /// Its kind.
+    /// The kind of the problem.
     pub defect: Defect,
     /// A description of the defect, worded to follow the path.
     pub what: String,
@@ -66,7 +66,7 @@ impl fmt::Display for Problem {
 /// The result of an audit.
 #[derive(Debug, Default)]
 pub struct Audit {
-    /// The problems, those of checkpoints first.
+    /// The problems; problems with checkpoints come first.
     pub problems: Vec<Problem>,
     /// A sentence about checks that were not possible, if any.
     pub unchecked: Option<String>,
@@ -76,7 +76,7 @@ pub struct Audit {
     pub without_checksum: Vec<(PathBuf, String)>,
     /// The newest checkpoint that belongs to the run.
     pub(in crate::run) newest: Option<Checkpoint>,
-    /// The changes of settings and the files of other runs that this run has taken over.
+    /// The run's changes of settings, and what it took over from other runs.
     pub(in crate::run) lineage: Lineage,
     /// Every shard that a checkpoint lists, by name.
     pub(in crate::run) listed: BTreeMap<String, ShardInfo>,
@@ -106,7 +106,7 @@ pub fn audit(
 /// The shards that a run's checkpoints list.
 #[derive(Default)]
 struct Lists {
-    /// Every listed shard by its name, as the newest checkpoint that has it lists it.
+    /// Every listed shard, by name; the entry comes from the newest checkpoint that lists the shard.
     shards: BTreeMap<String, ShardInfo>,
     /// Names of the shards in the newest checkpoint's window.
     window: BTreeSet<String>,
@@ -235,7 +235,7 @@ impl Audit {
             return Ok(());
         };
         let recorded = match store::checksum(path) {
-            // an unreadable file is not a lost one: its error is passed on
+            // a file that cannot be read does not count as lost: its error is passed on
             Err(error @ Error::Io { .. }) => return Err(error),
             recorded => recorded.unwrap_or_default(),
         };
@@ -424,8 +424,8 @@ fn refusal(audit: &Audit, run: &Path) -> Error {
     let past = match (audit.problems.iter().any(is_foreign), audit.lineage.chapters().is_empty()) {
         (false, _) => String::new(),
         (true, true) => format!(
-            "\n{} defines this run: was it changed? If the run was extended, forked, or begun with weights, {} is \
-             missing, which would say so",
+            "\n{} defines this run: was it changed? If the run was extended, forked, or begun with weights, the \
+             file that says so is missing: {}",
             run.join(SETTINGS).display(),
             lineage.display()
         ),

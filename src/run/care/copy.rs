@@ -1,7 +1,8 @@
 //! Copies a whole run between folders and object stores.
 //!
 //! The copy has the same bytes as the original, but lacks files that only record which processes work on the original.
-//! It appears only when it is complete, and only if it holds everything that its newest checkpoint was trained on.
+//! The copy appears only when it is complete, and only if it holds everything that its newest checkpoint was trained
+//! on.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +22,7 @@ use crate::storage;
 pub struct Copied {
     /// The number of files.
     pub files: usize,
-    /// The number of their bytes.
+    /// The total length of the files, in bytes.
     pub bytes: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Changes those settings of a run that do not affect its existing games and weights.
 //!
 //! Everything made before the change keeps its bytes, and the old settings are recorded as a chapter of the lineage.
-//! From then on, the run continues as if it had had the new settings from the start. Its learning rate is the one that
-//! the new, longer schedule gives at that point, so it may rise.
+//! From then on, the run continues as if it had had the new settings from the start. The learning rate then follows the
+//! new, longer schedule, so it may rise.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,8 +26,8 @@ pub struct Extension {
     pub done: usize,
     /// The number of all generations, before and after the change.
     pub generations: [usize; 2],
-    /// The learning rates (without warm-up) after the last generation done, in the next generation, and in the last one
-    /// of all.
+    /// The learning rates (without warm-up) after the last generation done, in the next generation, and in the last
+    /// planned one.
     pub learning_rates: [f64; 3],
 }
 
@@ -37,7 +37,7 @@ pub struct Extension {
 ///
 /// # Errors
 /// If there is no run in `folder`, if it differs in other settings, if it has already done more generations, if it is
-/// in use, or if files that it was trained on are missing. The run then keeps its settings.
+/// in use, or if files that it was trained on are missing. After an error, the run still has its old settings.
 pub fn extend(
     rules: &Opened,
     folder: &Path,

@@ -1,8 +1,8 @@
 //! Copies a run up to one of its generations, to continue from there with other settings.
 //!
 //! Everything made up to that generation is copied: checkpoints, records, and metrics. The copy appears only when it is
-//! complete, and only if it holds everything that its newest checkpoint was trained on. From then on it is a separate
-//! run; with unchanged settings it makes the same bytes as the original.
+//! complete, and only if it holds everything that its newest checkpoint was trained on. The copy is a separate run;
+//! with unchanged settings, it produces the same bytes as the original.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub struct Fork<'a> {
     pub source: &'a Path,
     /// The last generation to copy.
     pub generation: usize,
-    /// The settings after that generation.
+    /// The settings of the generations after the copied ones.
     pub config: &'a Config,
     /// The folder of the copy, which must not exist.
     pub folder: &'a Path,

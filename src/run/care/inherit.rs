@@ -12,11 +12,11 @@ use crate::replay::store;
 use crate::run::files::folder::{is_run, refuse_dangling};
 use crate::storage;
 
-/// Called with the number of files copied so far and of all files; returns whether to continue.
+/// Called with the number of files copied so far and the number of all files; returns whether to continue.
 pub type CopyProgress<'a> = dyn FnMut(usize, usize) -> bool + 'a;
 
-/// Fails if the run just made in `copy` lacks a file that its newest checkpoint lists. In that case, `source` lacks the
-/// file, too.
+/// Fails if the run just made in `copy` lacks a file that its newest checkpoint lists. A file that the copy lacks is
+/// missing in `source`, too.
 pub(in crate::run) fn check_whole(copy: &Path, source: &Path, config: &Config, rules: &Opened) -> Result<()> {
     let mut read = |path: &Path, place: Option<&Place>| store::read_shard(path, rules, place).map(|_| ());
     let audit = audit(copy, config, &rules.identity, &BTreeSet::new(), Depth::Window, &mut read)?;
@@ -63,7 +63,7 @@ fn above(folder: &Path) -> Vec<PathBuf> {
     }
     let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
     let mut above = listed(&whole);
-    // the targets of links
+    // if a folder is reached through a link, the folders above the link's target count, too
     let real = above.iter().find_map(|above| storage::real(above).ok());
     above.extend(real.iter().flat_map(|real| std::iter::once(real.clone()).chain(listed(real))));
     above

@@ -1,9 +1,10 @@
 //! Repairs a run as far as possible, without deleting anything.
 //!
-//! Files that are damaged or do not belong to the run are set aside: renamed to `....bad`. Everything that follows from
-//! the remaining files is rebuilt: settings and lineage from the newest checkpoint, checksum files from its list, and
-//! shards from files of workers or by playing their games again, if this gives the bytes that were trained on.
-//! Everything that is still missing is lost, and an [`audit`] reports it.
+//! Files that are damaged or do not belong to the run are set aside: renamed to `....bad`. Everything that can be
+//! derived from the remaining files is rebuilt: settings and lineage from the newest checkpoint, checksum files from
+//! its list of shards, and shards from the files of workers or by playing their games again. Replayed games are kept
+//! only if they have the bytes that were trained on. Everything that is still missing is lost, and an [`audit`] reports
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -47,8 +48,8 @@ pub struct Repair {
 /// Called with a sentence about what is being done; returns whether to continue.
 pub type Tick<'a> = dyn Fn(&str) -> bool + Sync + 'a;
 
-/// Rebuilds the settings of the run in `folder` if they are missing or unreadable. Without them, the game of the run is
-/// unknown.
+/// Rebuilds the settings of the run in `folder` if they are missing or unreadable. Without settings, the game of the
+/// run is unknown.
 ///
 /// # Errors
 /// If no checkpoint has a copy of the settings.
@@ -144,15 +145,15 @@ impl Repairing<'_> {
                     continue;
                 }
                 let bytes = storage::read_at_most(&path, storage::LARGEST_TEXT, "a sealed file")?;
-                if storage::check_seal(&bytes) != Some(true) {
-                    self.repair.set_aside(&path, "its SHA-256 differs from the one that it contains")?;
+                if let Err(why) = storage::check_seal(&bytes) {
+                    self.repair.set_aside(&path, why)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Sets aside checkpoints with damaged files. Generations after the newest intact one are trained again.
+    /// Sets aside checkpoints with damaged files. Generations after the newest intact checkpoint are trained again.
     fn checkpoints(&mut self) -> Result<()> {
         for path in checkpoint::list(self.folder)? {
             self.say(&format!("reading {}", path.display()))?;
@@ -170,7 +171,7 @@ impl Repairing<'_> {
                 let why = match storage::is_file(&file)? {
                     false => "is missing",
                     true if storage::sha256_of(&file)? != *sha256 => {
-                        "is damaged: its SHA-256 is not that of the manifest"
+                        "is damaged: its SHA-256 differs from the one in the manifest"
                     }
                     true => continue,
                 };
@@ -279,7 +280,7 @@ impl Repairing<'_> {
         Ok(())
     }
 
-    /// Finds a file with the bytes of a shard, among those that were set aside and those that a worker left.
+    /// Finds a file with the bytes of a shard among the files that were set aside and the files of workers.
     fn copy_of(
         &self,
         path: &Path,
@@ -400,8 +401,8 @@ impl Repairing<'_> {
         Ok(again.played.into_inner().expect("no panic while playing"))
     }
 
-    /// Rewrites lost lists of the shards that generations were trained on. Only generations played by workers have such
-    /// lists.
+    /// Rewrites lost lists of the shards that generations were trained on. Only generations played by workers have a
+    /// list of shards.
     fn lists(&mut self, audit: &Audit) -> Result<()> {
         let newest = audit.newest.as_ref().map(|newest| &newest.manifest);
         let data = newest.and_then(|newest| newest.data.as_ref());

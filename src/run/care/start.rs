@@ -46,7 +46,7 @@ pub enum Games<'a> {
     Records(&'a Path),
 }
 
-/// The initial learning rate of a trained network is at most this many times lower than that of a new one.
+/// The initial learning rate of a trained network is at most this many times lower than that of a new network.
 const GENTLER: f64 = 10.0;
 
 /// Returns the learning rate at which a run with these settings begins if its network is trained already: the rate at
@@ -150,7 +150,7 @@ impl Start<'_> {
         }
     }
 
-    /// Returns the newest shards of the source's window that fill the new one, oldest first.
+    /// Returns the newest shards of the source's window, as many as fill the new window, oldest first.
     fn window(&self, rules: &Opened) -> Result<Vec<(PathBuf, ShardInfo)>> {
         let place = self.source.path.display();
         self.source.manifest.game.expect(&rules.identity, &format!("the window of {place}"))?;

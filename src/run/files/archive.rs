@@ -21,15 +21,15 @@ pub(in crate::run) struct Archive<'a> {
 }
 
 impl Archive<'_> {
-    /// Reads a shard. Its games must be those that belong in its place in the run.
+    /// Reads a shard. The shard's games must be those that belong in its place in the run.
     pub(in crate::run) fn read(&self, generation: usize, shard: usize) -> Result<Shard<Replayed>> {
         let path = store::shard_path(self.folder, generation, shard);
         let place = Place::of(self.lineage.config_of(generation, self.config), generation, shard);
         store::read_samples(&path, self.rules, place.as_ref())
     }
 
-    /// Draws the initial positions for games of generation `number`. They come from the games of generation `from`,
-    /// except for shards that were given up.
+    /// Draws the initial positions for games of generation `number`. The positions come from the games of generation
+    /// `from`, except for shards that were given up.
     pub(in crate::run) fn starts(
         &self,
         number: usize,

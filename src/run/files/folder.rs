@@ -19,10 +19,10 @@ use crate::storage;
 pub(in crate::run) const LOCK: &str = "lock";
 /// The number of times to check whether the whole folder is being deleted, if a file is missing.
 const DELETION_LOOKS: usize = 20;
-/// The time between these checks.
+/// The time between two checks of whether the folder is being deleted.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// A run's folder, locked against other processes that would train it until this is dropped.
+/// A run's folder, locked against other processes that would train the run; dropping this value releases the lock.
 pub(in crate::run) struct Folder {
     path: PathBuf,
     /// The folder's lock; object stores have none.
@@ -32,7 +32,7 @@ pub(in crate::run) struct Folder {
 }
 
 impl Folder {
-    /// Locks the folder of a run with these settings. The folder is created if it does not exist.
+    /// Locks `folder` for a run with the settings `config`. The folder is created if it does not exist.
     pub(in crate::run) fn open(config: &Config, folder: &Path) -> Result<Folder> {
         let settings = folder.join(SETTINGS);
         check_folder(config, folder)?;
@@ -129,7 +129,8 @@ fn named(folder: &Path, error: Error) -> Error {
 /// that is still being copied, or was left by an interrupted copy, does not count.
 ///
 /// # Errors
-/// If the folder cannot be examined. Returning false instead could let an existing run be taken for a new one.
+/// If the folder cannot be examined. Returning false instead could make a caller start a new run in place of an
+/// existing one.
 pub fn has_run(folder: &Path) -> Result<bool> {
     let has = |name: &str| storage::exists(&folder.join(name));
     Ok(!folder.file_name().is_some_and(storage::is_temporary)
@@ -137,7 +138,7 @@ pub fn has_run(folder: &Path) -> Result<bool> {
         && (has(LOCK)? || has(METRICS)? || has(checkpoint::FOLDER)?))
 }
 
-/// Returns [`has_run`], or false if the folder cannot be examined: for lists.
+/// Returns the result of [`has_run`], or false if the folder cannot be examined; meant for lists of runs.
 pub fn is_run(folder: &Path) -> bool {
     has_run(folder).unwrap_or(false)
 }
@@ -192,7 +193,7 @@ pub(crate) fn check_folder(config: &Config, folder: &Path) -> Result<()> {
     }
 }
 
-/// Returns the command that resumes the run in `folder` with one process, as a shell reads it.
+/// Returns the command that resumes the run in `folder` with one process, quoted for a shell.
 pub fn resuming(folder: &Path) -> String {
     format!("petteia train --run {}", shell_word(&folder.display().to_string()))
 }

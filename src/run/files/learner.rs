@@ -1,7 +1,7 @@
 //! The learner of a run: the process that trains it, as recorded in `work/`.
 //!
 //! In a file system, a lock ensures that there is only one learner. An object store has no locks, and a learner cannot
-//! find out whether another one on another machine is still alive. A second learner therefore refuses to start, unless
+//! find out whether a learner on another machine is still alive. A second learner therefore refuses to start, unless
 //! the user asks it to take over: a scheduler that starts learners one after another knows that the first is gone. If
 //! the user is wrong, nothing is lost: the earlier learner notices before it writes again, and ends.
 
@@ -24,11 +24,11 @@ pub(crate) const GONE: &str = "; if you are sure that it is gone, --take-over co
 pub(crate) struct Learner {
     /// The process.
     pub process: Identity,
-    /// Its program.
+    /// The program that the process runs, with its version.
     pub program: String,
-    /// The rules of the game for which it trains.
+    /// The rules of the game that the process trains.
     pub game: GameIdentity,
-    /// The time when it began.
+    /// The time when the process began.
     pub started: String,
 }
 
@@ -50,10 +50,10 @@ impl Learner {
         newest_number(run)?.map(|number| Ok((number, read(&path_of(run, number))?))).transpose()
     }
 
-    /// Makes the error that tells another learner that this one trains the run.
+    /// Makes the error that tells another learner that this learner trains the run.
     pub(crate) fn in_use(&self, run: &Path, remedy: &str) -> Error {
         let (place, Learner { process, started, .. }) = (run.display(), self);
-        Error::Config(format!("{place} is trained by {process}, since {started}{remedy}"))
+        Error::Config(format!("{place} is being trained by {process}, started {started}{remedy}"))
     }
 
     /// Returns whether there is a learner that has not recorded its end.
@@ -65,7 +65,7 @@ impl Learner {
     /// Fails if a worker that runs this program with these rules cannot play for this learner.
     ///
     /// # Errors
-    /// If the learner has another program, or other rules.
+    /// If the learner runs another program, or has other rules.
     pub(crate) fn expect(&self, game: &GameIdentity) -> Result<()> {
         let own = Program::current().to_string();
         if self.program != own {
@@ -87,8 +87,8 @@ pub(crate) struct Tenure {
 }
 
 impl Tenure {
-    /// Begins a tenure. It succeeds that of an earlier learner if that learner recorded its end, if `is_gone` says that
-    /// it is gone, or if it ran on this machine and no longer does.
+    /// Begins a tenure. An earlier learner must have recorded its end, must be gone according to `is_gone`, or must
+    /// have run on this machine and no longer do so.
     ///
     /// # Errors
     /// If another learner may be at work, or has just begun.
@@ -130,7 +130,7 @@ impl Tenure {
 }
 
 impl Drop for Tenure {
-    /// Records that this learner has ended, so that the next one can begin without asking.
+    /// Records that this learner has ended, so that the next learner can begin without asking.
     fn drop(&mut self) {
         let left = Left { process: self.learner.process.clone() };
         // if this fails, the user must tell the next learner that this one is gone
@@ -148,7 +148,7 @@ fn is_dead(other: &Identity, own: &Identity) -> bool {
         use nix::errno::Errno;
         use nix::sys::signal::kill;
         use nix::unistd::Pid;
-        // in a restarted container, the first process has the same number again
+        // in a restarted container, the first process gets the same process ID again
         let Ok(process) = i32::try_from(other.process) else { return false };
         other.process == own.process || kill(Pid::from_raw(process), None) == Err(Errno::ESRCH)
     }
@@ -193,14 +193,14 @@ mod tests {
         let refused = Tenure::begin(run, learner("here", 7, "b"), false).unwrap_err();
         let text = refused.to_string();
         assert!(
-            text.contains("is trained by process 5 on far, since 20") && text.contains("--take-over"),
+            text.contains("is being trained by process 5 on far, started 20") && text.contains("--take-over"),
             "{text}"
         );
         assert_eq!(refused.exit_code(), 2);
         first.check().unwrap();
         let second = Tenure::begin(run, learner("here", 7, "b"), true).unwrap();
         let succeeded = first.check().unwrap_err();
-        assert!(succeeded.to_string().contains("is trained by process 7 on here"), "{succeeded}");
+        assert!(succeeded.to_string().contains("is being trained by process 7 on here"), "{succeeded}");
         assert_eq!(succeeded.exit_code(), 2);
         second.check().unwrap();
         drop(second);

@@ -20,11 +20,11 @@ pub const LOG: &str = "train.log";
 /// Whether a run is running, finished, or interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// A process trains it now.
+    /// A process is training the run.
     Running,
-    /// All of its generations are trained, and the last one is evaluated and rated.
+    /// All generations are trained, and the last one is evaluated and rated.
     Finished,
-    /// The run ended before that, and can be resumed.
+    /// The run ended before its last generation was trained, evaluated, and rated; it can be resumed.
     Interrupted,
 }
 
@@ -97,7 +97,7 @@ fn is_judged(folder: &Path, config: &Config, done: usize) -> bool {
     let is_rating = |line: &&Line<Scored>| matches!(line, Line::Ladder(_));
     let is_evaluation = |line: &&Line<Scored>| matches!(line, Line::Evaluation(_));
     let of_last: Vec<&Line<Scored>> = lines.iter().filter(|line| line.generation() == done).collect();
-    // a generation without lines counts as judged, and a run by a version without ratings needs none
+    // a generation without lines counts as judged, and a run made by a version without ratings needs no rating
     let (is_known, is_rated) = (!of_last.is_empty(), lines.iter().any(|line| is_rating(&line)));
     let lacks_rating = config.arena.ladder_games > 0 && is_rated && !of_last.iter().any(is_rating);
     let lacks_evaluation = config.arena.final_games > 0 && !of_last.iter().any(is_evaluation);

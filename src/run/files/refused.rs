@@ -19,26 +19,26 @@ use crate::storage;
 
 /// The largest number of rows that is kept.
 const ROWS: usize = 1024;
-/// The prefix of the names of these files.
+/// The prefix of the name of a refused batch's file.
 const PREFIX: &str = "refused-step-";
-/// The suffix of the names of these files.
+/// The suffix of the name of a refused batch's file.
 const SUFFIX: &str = ".safetensors";
 /// The size of the largest file that is read, in bytes.
 const LARGEST: u64 = 1 << 31;
 /// The name of the metadata entry.
 const ABOUT: &str = "petteia";
 
-/// A refused step, and the reason.
+/// A refused training step, and the reason for the refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Refused {
     /// The generation in training.
     pub generation: usize,
-    /// The number of optimizer steps before this one.
+    /// The number of optimizer steps before the refused one.
     pub step: usize,
     /// The run's seed.
     pub seed: u64,
-    /// The reason.
+    /// The reason for the refusal.
     pub reason: String,
     /// The number of rows of the whole batch.
     pub rows: usize,
@@ -131,7 +131,7 @@ fn kept(batch: &Batch) -> Vec<usize> {
     rows
 }
 
-/// Returns the sizes and the bytes of these rows.
+/// Returns the sizes and the bytes of the given rows of an array.
 fn picked<T: Clone, D: Dimension + RemoveAxis>(
     array: &Array<T, D>,
     rows: &[usize],
@@ -169,7 +169,7 @@ mod tests {
             parts,
             expected.map(|(name, sizes, bad)| BatchPart { name: name.to_string(), sizes, bad })
         );
-        // cut, or of another kind
+        // files that were cut off or are of another kind
         let bytes = std::fs::read(&path).unwrap();
         for bad in [&bytes[..bytes.len() - 1], &bytes[..20], b"", &[255; 40]] {
             std::fs::write(&path, bad).unwrap();

@@ -21,7 +21,8 @@ pub fn settings_of(folder: &Path) -> Result<Config> {
     Config::parse_kept(&path.display().to_string(), &text, &[])
 }
 
-/// Reads the settings of the run in `folder`. Another version may have written them; unknown ones are skipped.
+/// Reads the settings of the run in `folder`. Another version of the program may have written the settings; unknown
+/// settings are skipped.
 ///
 /// # Errors
 /// If there is no run in `folder`.

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::replay::store;
 use crate::storage;
 
-/// The folder of these files in the folder of a run.
+/// The folder of the sealed files, in the folder of a run.
 pub(crate) const WORK: &str = "work";
 
 /// Returns the folder of a generation's files.
@@ -25,7 +25,7 @@ pub(in crate::run) fn folder_of(run: &Path, generation: usize) -> PathBuf {
 pub struct Identity {
     /// The machine's name.
     pub machine: String,
-    /// The number of the process there.
+    /// The number of the process on its machine.
     pub process: u32,
     /// Random letters and digits that no other process has.
     pub nonce: String,
@@ -55,8 +55,8 @@ impl fmt::Display for Identity {
     }
 }
 
-/// Creates a sealed file, unless there is one already. Returns the value of the existing file, or `None` if this
-/// process created it. The seal is the entry `sha256`.
+/// Creates a sealed file, unless there is one already. Returns the value of the existing file, or `None` if there was
+/// no file and this process created one. The seal is the entry `sha256`.
 pub(in crate::run) fn create<T: Serialize + DeserializeOwned>(path: &Path, value: &T) -> Result<Option<T>> {
     match storage::create_whole(path, storage::sealed(value).as_bytes())? {
         None => Ok(None),
@@ -71,10 +71,6 @@ pub(in crate::run) fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
 
 fn parsed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     let place = path.display();
-    if storage::check_seal(bytes) != Some(true) {
-        return Err(Error::Data(format!(
-            "{place}: it was changed or damaged: its SHA-256 is not the one that it contains"
-        )));
-    }
+    storage::check_seal(bytes).map_err(|why| Error::Data(format!("{place}: {why}")))?;
     serde_json::from_slice(bytes).map_err(|error| Error::Data(format!("{place}: {error}")))
 }

@@ -1,7 +1,7 @@
 //! Measurements of how well a run learns: one line of metrics for each generation.
 //!
-//! New games are measured before the network is trained on them, so no games need to be set aside for this. The window
-//! is measured after the network was trained on it. Both are measured in evaluation mode.
+//! New games are measured before the network is trained on them, so they serve as test data. The window is measured
+//! after the network was trained on it. The network is in evaluation mode for both measurements.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::train::quality::Quality;
 #[serde(default)]
 #[non_exhaustive]
 pub struct Health {
-    /// Its number, from 1.
+    /// The generation's number, from 1.
     pub generation: usize,
     /// How well the previous generation's network predicts this generation's games; absent if it was not trained.
     pub fresh: Option<Quality>,
@@ -28,12 +28,12 @@ pub struct Health {
     pub duplicates: f64,
     /// The share of the network's channels that [no longer take part](crate::net::weights::Weights::dead_channels).
     pub dead_channels: f64,
-    /// Mean number of actions in its games.
+    /// The mean number of actions in the generation's games.
     pub length: f64,
-    /// Mean score of the first player in its games, 0 to 1.
+    /// The mean score of the first player in the generation's games, 0 to 1.
     pub first_score: f64,
     /// The share of drawn games.
     pub draws: f64,
-    /// The number of its games that ended in each way, if the rules name the ways.
+    /// The number of the generation's games by kind of ending, if the rules name the kinds.
     pub endings: BTreeMap<String, usize>,
 }

@@ -1,5 +1,5 @@
 //! Summarizes a run's metrics in memory that does not grow with the run: sums, the newest lines, and a sample of the
-//! others.
+//! older ones.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -30,7 +30,7 @@ const TIMED: usize = 3;
 /// Lines that could not be read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unreadable {
-    /// The number of these lines.
+    /// The number of unreadable lines.
     pub count: usize,
     /// The first unreadable lines: the number of each, counted from 1, and its error.
     pub named: Vec<(usize, String)>,
@@ -39,7 +39,7 @@ pub struct Unreadable {
 /// A summary of a run's metrics, including those of the generation in progress.
 ///
 /// If there are several lines about the same thing, the last one counts. Numbers by generation are [`Thinned`] here;
-/// the file keeps all of them.
+/// the file keeps all numbers.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// The number of lines, including unreadable ones.
@@ -129,7 +129,7 @@ impl History {
             Line::Train(line) => {
                 self.time(line.generation, TimedPart::Training, Some(line.seconds));
                 self.lacks_cpu |= line.cpu_seconds.is_none();
-                // each line gives the time that its generation was trained so far
+                // each training line gives the time spent so far on training its generation
                 let before = self.last_training.replace(line.clone());
                 if let Some(before) = before.filter(|before| before.generation != line.generation) {
                     self.times.training += before.seconds;
@@ -229,7 +229,7 @@ impl History {
         (!self.lacks_cpu && self.lines > 0).then_some(times)
     }
 
-    /// Returns the CPU seconds of the newest generation's games and training; `None` if `generation` is another one.
+    /// Returns the CPU seconds of the newest generation's games and training; `None` if `generation` is not the newest.
     pub(in crate::run) fn cpu_seconds_of(&self, generation: usize) -> Option<f64> {
         let games = self.last_selfplay.as_ref().filter(|line| line.generation == generation)?;
         let steps = self.last_training.as_ref().filter(|line| line.generation == generation)?;
@@ -253,13 +253,13 @@ impl History {
         self.games.rating(opponent, generation)
     }
 
-    /// Returns the number of lines that [`History::ratings`] depends on. The ratings change only if it does.
+    /// Returns the number of lines that [`History::ratings`] depends on. The ratings change only if this number does.
     pub(crate) fn rated_lines(&self) -> usize {
         self.games.lines()
     }
 }
 
-/// Reads the metrics of a run that may be in training. Each call reads only what was added since the last one.
+/// Reads the metrics of a run that may be in training. Each call reads only what was added since the last call.
 #[derive(Debug)]
 pub struct Reader {
     tail: Tail,
@@ -446,7 +446,7 @@ mod tests {
         std::fs::write(&path, format!("{}{}{{\"kind\":", text(1), text(2))).unwrap();
         assert!(reader.read(u64::MAX).unwrap() && reader.is_cut());
         assert_eq!((reader.history().lines, reader.history().played.games), (12, 8));
-        // another run replaces it
+        // another run replaces the file
         std::fs::write(&path, text(5)).unwrap();
         assert!(reader.read(u64::MAX).unwrap() && !reader.is_cut());
         assert_eq!((reader.history().lines, reader.history().newest), (6, 5));

@@ -3,10 +3,10 @@
 //! After each generation, the new network plays `arena.ladder_games` games against networks of earlier generations,
 //! chosen so that the games are most informative. The last generation also plays `arena.final_games` against the first.
 //! All games of the run so far, including those of the evaluation, are rated together. A generation's rating therefore
-//! depends on many more games than its own, and is the same wherever it is shown. Openings that decide a game limit
-//! every score; their share is part of the fit ([`Ratings::fit_openings`]). If a generation's games against another one
-//! contradict the ratings, the two play more games. The games are lines of the metrics; training does not depend on
-//! them.
+//! depends on many more games than its own, and is the same wherever it is shown. If some openings decide the game,
+//! every score is limited; the share of these openings is part of the fit ([`Ratings::fit_openings`]). If a
+//! generation's games against another one contradict the ratings, the two play more games. The games are lines of the
+//! metrics; training does not depend on them.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::lines::{Against, EvaluationLine, LadderLine, Scored};
 use crate::arena::rating::{Difference, Meeting, Ratings};
 use crate::arena::sprt::Pentanomial;
 
-/// The number of newest generations that are rated together; games of older ones add little.
+/// The number of newest generations that are rated together; games of older generations add little.
 const POOL: usize = 100;
 /// The number of standard errors by which games must differ from the ratings to contradict them.
 const CONTRADICTION: f64 = 2.5;
@@ -28,21 +28,21 @@ const OPPONENT: usize = 0;
 pub struct Rating {
     /// The generation.
     pub generation: usize,
-    /// How much stronger it is than the generation of half its age, and than the first generation with which it is
-    /// rated.
+    /// How much stronger the generation is than the generation of half its age, and than the first one rated together
+    /// with it.
     pub above_earlier: Vec<(usize, Difference)>,
-    /// How much stronger it is than the opponent of the evaluation.
+    /// How much stronger the generation is than the opponent of the evaluation.
     pub above_opponent: Option<(String, Difference)>,
     /// The number of games between generations so far.
     pub games: usize,
-    /// The time that these games took, in seconds.
+    /// The time that the games between generations took, in seconds.
     pub seconds: f64,
-    /// The time that these games took, in CPU seconds, if all lines have it.
+    /// The time that the games between generations took, in CPU seconds, if all lines have it.
     pub cpu_seconds: Option<f64>,
 }
 
 /// The games by which generations are rated, from the lines of the metrics. Lines are kept as long as they are needed:
-/// those of the newest [`POOL`] generations, and of the generations rated together with the newest rated one.
+/// the lines of the newest [`POOL`] generations, and of the generations rated together with the newest rated one.
 #[derive(Clone, Debug, Default)]
 pub(in crate::run) struct Games {
     ladder: BTreeMap<usize, LadderLine>,
@@ -55,9 +55,9 @@ pub(in crate::run) struct Games {
     lines: usize,
     /// The number of ladder games so far.
     played: usize,
-    /// The seconds that these games took.
+    /// The seconds that the ladder games took.
     seconds: f64,
-    /// The CPU seconds that these games took.
+    /// The CPU seconds that the ladder games took.
     cpu_seconds: f64,
     /// Whether a line lacks its CPU seconds.
     lacks_cpu: bool,
@@ -101,7 +101,7 @@ impl Games {
         }
     }
 
-    /// Returns the first of the generations that are rated together with this one.
+    /// Returns the first of the generations that are rated together with `generation`.
     pub(in crate::run) fn first_rated_with(generation: usize) -> usize {
         Pool::first(generation)
     }
@@ -214,7 +214,7 @@ impl Pool {
         }
     }
 
-    /// Returns the generations whose games against this one contradict the ratings based on all games.
+    /// Returns the generations whose games against `generation` contradict the ratings based on all games.
     pub(in crate::run) fn contradicted(&self, generation: usize) -> Vec<usize> {
         let Some(own) = self.place(generation) else { return Vec::new() };
         let ratings = self.ratings();
@@ -230,7 +230,7 @@ impl Pool {
             let direct = Ratings::fit(2, &games).difference(0, 1);
             let by_all = ratings.difference(own, place);
             direct.zip(by_all).is_some_and(|(direct, by_all)| {
-                // all games include these games, so the variance of the direct difference contains that of the other
+                // all games include the direct games, so the variance of the gap is the difference of the two variances
                 let error = (direct.error.powi(2) - by_all.error.powi(2)).max(0.0).sqrt();
                 (direct.elo - by_all.elo).abs() > CONTRADICTION * error.max(direct.error / 2.0)
             })
@@ -257,7 +257,7 @@ fn meeting(agents: [usize; 2], pairs: &Pentanomial, draws: usize, effective: Opt
 pub struct RatedGeneration {
     /// The generation.
     pub generation: usize,
-    /// The most likely difference.
+    /// The most likely difference in Elo.
     pub elo: f64,
     /// The lower 95% bound; `None` if the games give none.
     pub low: Option<f64>,
@@ -335,7 +335,7 @@ mod tests {
         assert!(rated.len() == 2 && rated[1].elo.abs() < 1.0, "{rated:?}");
     }
 
-    /// The games of the last generation against the first count toward its rating to the extent that they differ.
+    /// The final games count toward the last generation's rating, but repeated games count less.
     #[test]
     fn the_final_games_count() {
         let rated = |finals: Option<f64>| {
@@ -365,11 +365,11 @@ mod tests {
             Pool::of(&games(lines), "random", 3).contradicted(3)
         };
         assert!(contradicted([0, 0, 0, 1, 39]).is_empty());
-        // it is as strong as the first, but much stronger than one that is much stronger than the first
+        // generation 3 is as strong as generation 1, but much stronger than generation 2, which is much stronger than 1
         assert_eq!(contradicted([5, 0, 10, 0, 5]), [1, 2]);
     }
 
-    /// A run of many equally strong generations also finds the games that contradict this.
+    /// Games that contradict the ratings are also found in a run of many equally strong generations.
     #[test]
     fn games_that_contradict_are_found_in_long_runs() {
         const LEVEL: [usize; 5] = [100, 200, 1000, 200, 100];

@@ -59,7 +59,7 @@ pub struct SelfplayLine {
     pub second: usize,
     /// Games drawn.
     pub draw: usize,
-    /// The number of games that ended in each way, if the rules name the ways.
+    /// The number of games by kind of ending, if the rules name the kinds.
     pub endings: BTreeMap<String, usize>,
     /// Positions in the window.
     pub window: usize,
@@ -93,7 +93,7 @@ pub struct TrainLine {
     pub value_loss: Option<f64>,
     /// The time that the steps of the generation took so far.
     pub seconds: f64,
-    /// The CPU seconds of these steps.
+    /// The CPU seconds that the steps of the generation took so far.
     pub cpu_seconds: Option<f64>,
     /// The mean losses of auxiliary heads, with the key `NAME_loss`; written, but not read.
     #[serde(flatten, skip_deserializing)]
@@ -168,7 +168,7 @@ pub(crate) struct Against {
     pub losses: usize,
     /// The number of pairs by score.
     pub pairs: Pentanomial,
-    /// The number of distinct games that would carry as much information.
+    /// The number of distinct games that would carry as much information as the played ones.
     pub effective_games: Option<f64>,
     /// Whether these are the games of the last generation against the first.
     #[serde(rename = "final", skip_serializing_if = "std::ops::Not::not")]
@@ -183,13 +183,13 @@ pub(crate) struct Scored {
     pub draws: usize,
     /// The number of pairs by the first agent's score.
     pub pairs: Pentanomial,
-    /// The number of distinct games that would carry as much information.
+    /// The number of distinct games that would carry as much information as the played ones.
     pub effective_games: Option<f64>,
     /// The difference in Elo.
     pub elo: Option<f64>,
-    /// Its lower 95% bound.
+    /// The lower 95% bound of the difference.
     pub elo_low: Option<f64>,
-    /// Its upper 95% bound.
+    /// The upper 95% bound of the difference.
     pub elo_high: Option<f64>,
 }
 
@@ -274,7 +274,7 @@ pub(in crate::run) fn generation_of(text: &[u8]) -> Result<usize, String> {
 
 fn head_of(text: &[u8]) -> Result<(Cow<'_, str>, usize), String> {
     let LineKeys { kind, generation } = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-    // generation 0 is the weights that a run started with
+    // generation 0 stands for the weights that a run started with
     match usize::try_from(generation).ok().filter(|generation| *generation <= MAX_GENERATIONS) {
         Some(generation) => Ok((kind, generation)),
         None => Err(format!("there is no generation {generation}")),

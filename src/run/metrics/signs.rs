@@ -1,7 +1,7 @@
 //! Signs that a run learns badly, or only seems to: sentences for people, based on the numbers of [`Health`].
 //!
-//! Each sign looks at the series of generations so far. Most must hold for two generations in a row, so that chance
-//! alone rarely triggers one. A sign is reported when it appears, and not repeated while it lasts.
+//! Each sign looks at the series of generations so far. Most signs must hold for two generations in a row, so that
+//! chance alone rarely triggers one. A sign is reported when it appears, and not repeated while it lasts.
 
 use std::collections::VecDeque;
 
@@ -26,10 +26,10 @@ const SIGNS: [Sign; 10] = [
     channels_die,
 ];
 
-/// The first generation that is judged; earlier ones know too little.
+/// The first generation that is judged; earlier networks know too little.
 const EARLY: usize = 3;
 /// The factor by which a value loss must exceed that of a constant answer; with 2,048 positions, chance does not reach
-/// it.
+/// this factor.
 const WORSE: f64 = 1.05;
 /// The factor by which the value loss of new games must exceed that of trained positions.
 const BY_HEART: f64 = 1.5;
@@ -55,11 +55,12 @@ const DEAD: f64 = 0.1;
 /// The threshold for "mostly": of the GPU's idle time, and of the fill of its batches.
 const HALF: f64 = 0.5;
 
-/// The number of newest generations that are kept: a sign looks at three, for this generation and the one before.
+/// The number of newest generations that are kept: a sign looks at three generations, and is evaluated for the newest
+/// generation and for the one before it.
 const NEWEST: usize = 4;
 
-/// The generations that signs need, in bounded memory: the newest and, of the older ones, the first with which others
-/// can be compared and the one with the best values.
+/// The generations that signs need, in bounded memory: the newest ones, the first one with which others can be
+/// compared, and the one with the best values.
 #[derive(Clone, Debug, Default)]
 pub(in crate::run) struct Learning {
     first: Option<Health>,
@@ -239,8 +240,8 @@ fn one_side_wins(series: &[Health]) -> Option<String> {
     let (who, score) =
         if last.first_score > 0.5 { ("first", last.first_score) } else { ("second", 1.0 - last.first_score) };
     Some(format!(
-        "the {who} player scores {:.1} % in self-play: such results teach little; selfplay.random_plies make games \
-         more even, if the rules allow even games",
+        "the {who} player scores {:.1} % in self-play: one-sided results teach little; selfplay.random_plies make \
+         games more even, if the rules allow even games",
         100.0 * score
     ))
 }

@@ -1,6 +1,6 @@
 //! Measures how long the parts of a run take, in wall-clock time and in CPU time of the threads that do the work.
 //!
-//! On a machine that does other work, too, only CPU times are comparable. They include the pool's threads and the
+//! On a machine that does other work, too, only CPU times are comparable. CPU times include the pool's threads and the
 //! thread that waits for them ([`parallel::cpu_time`]), but neither the threads of another pool, where another part of
 //! the run may be at work, nor those of a GPU's driver.
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::parallel;
 
-/// Measures a part of a run that has begun.
+/// A running measurement of the time that a part of a run takes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::run) struct PartTimer {
     began: Instant,

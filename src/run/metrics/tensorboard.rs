@@ -76,7 +76,7 @@ struct Scalar {
 #[derive(Debug)]
 pub(in crate::run) struct Events {
     path: PathBuf,
-    /// The metrics. Everything read from them so far is in the event file.
+    /// The metrics. Everything read from the metrics so far is in the event file.
     metrics: Tail,
     records: EventRecords,
 }
@@ -205,7 +205,7 @@ struct KnownRatings<'a> {
     existing: Option<BufReader<File>>,
     /// The next record of the file.
     next: Option<Vec<u8>>,
-    /// The number of bytes that were right so far.
+    /// The number of bytes that are right so far.
     right: u64,
     /// The file opened for writing, once records are added.
     added: Option<BufWriter<File>>,
@@ -316,7 +316,7 @@ fn event(line: &Value) -> Option<TensorEvent> {
     for (key, value) in line.as_object()?.iter().filter(|(key, _)| !COORDINATES.contains(&key.as_str())) {
         let tag = format!("{kind}/{key}");
         match value {
-            // the numbers of a match result are inside it
+            // the numbers of a match are nested in its result
             Value::Object(parts) => {
                 scalars
                     .extend(parts.iter().filter_map(|(part, value)| scalar(format!("{tag}.{part}"), value)));
@@ -423,7 +423,7 @@ mod tests {
             file.update().unwrap();
         }
         assert_eq!(std::fs::read(&path).unwrap(), expected);
-        // the writer was killed while appending, the file has more than the metrics, or other contents
+        // the writer was killed while appending, or the file has more events than the metrics or other contents
         for left in [&expected[..expected.len() - 7], &[&expected[..], b"more"].concat(), b"else"] {
             std::fs::write(&path, left).unwrap();
             Events::open(grown.path(), "random", 3).unwrap();

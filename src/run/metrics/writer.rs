@@ -1,8 +1,8 @@
 //! Writes `metrics.jsonl`: each line is appended as a whole, with the current time.
 //!
 //! Lines of an earlier session that still count stay as they are. The lines of a generation are on disk before its
-//! checkpoint is: see [`Metrics::sync`]. If the settings ask for it, the lines are copied to the event file for
-//! TensorBoard as soon as the checkpoint is saved.
+//! checkpoint is: see [`Metrics::sync`]. If the settings ask for an event file for TensorBoard, the lines are copied to
+//! it as soon as the checkpoint is saved.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -17,7 +17,7 @@ use crate::selfplay::starts::Starts;
 pub(in crate::run) struct Assignment {
     config: Config,
     number: usize,
-    /// The number of its games.
+    /// The number of games in the generation.
     pub(in crate::run) games: usize,
     simulations: usize,
     /// What evaluates positions, as written in the records.
@@ -70,7 +70,7 @@ impl Assignment {
 /// Returns the settings for games that are played before there is a network.
 pub(crate) fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
     let mut config = config.clone();
-    // these simulations are cheap, and uninformed priors cannot be surprised
+    // simulations without a network are cheap, so no search makes fewer; and uninformed priors cannot be surprised
     config.selfplay.fast_simulations = 0;
     config.selfplay.surprise_weight = 0.0;
     // a solver at a leaf takes several times as long as a playout from it

@@ -22,7 +22,8 @@ const POSITIONS: f64 = 16_000.0;
 /// The mean length of random games, in plies, above which they hardly end by themselves. Playouts inside a search would
 /// then be too expensive, and trained players finish far sooner.
 const ENDLESS: f64 = 200.0;
-/// The assumed number of plies of such a game between trained players, as in all variants of Custodial Trap.
+/// The assumed length of a game between trained players, in plies, if random games are longer than [`ENDLESS`]. Games
+/// of Custodial Trap have about this length in all variants.
 const LEARNED: f64 = 50.0;
 /// The number of actions above which the Gumbel root cannot distinguish the actions that it considers, unless values
 /// weigh as much as in the paper.
@@ -33,14 +34,14 @@ const MANY: f64 = 40.0;
 const PROVEN: f64 = 0.05;
 /// The solver is asked about one in this many positions.
 const ASKED_EACH: usize = 7;
-/// The solver's budget for such a position, in nodes.
+/// The solver's budget for a position, in nodes.
 const LEAF_NODES: u64 = 16;
 /// The limits of the solver.
 const LIMITS: Limits = Limits { nodes: LEAF_NODES, table: 1 << 20 };
 /// The smallest number of simulations of the Gumbel root, and the number that each action adds.
 const SIMULATIONS: (f64, f64) = (24.0, 0.3);
 
-/// Averages over games between players who see immediate wins of their own and of the opponent, and otherwise play at
+/// Averages over games between players who see their own and the opponent's immediate wins, and otherwise play at
 /// random.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -49,7 +50,7 @@ pub struct GameNature {
     pub actions: f64,
     /// The average number of actions in a game.
     pub plies: f64,
-    /// The share of positions that a solver proves with the number of nodes that it has at a leaf.
+    /// The share of positions that a solver proves with the node budget that it has at a leaf.
     pub proven: f64,
 }
 
@@ -83,8 +84,8 @@ impl GameNature {
     }
 }
 
-/// Returns an action that wins at once. If there is none, returns a random one after which the opponent cannot win at
-/// once, if a few tries find one.
+/// Returns an action that wins at once. If there is none, returns a random action; a few tries look for one after which
+/// the opponent cannot win at once.
 fn one_ahead(game: &AnyGame, state: &AnyState, legal: &[Action], random: &mut Random) -> Action {
     let mover = game.to_move(state);
     let after = |state: &AnyState, action: Action| {
@@ -123,7 +124,8 @@ pub fn suited(rules: &Opened) -> (Config, GameNature) {
 
 /// Derives the settings.
 ///
-/// - `search.simulations`: more if there are more actions; `search.gumbel_scale`: the paper's value if there are many.
+/// - `search.simulations`: more if there are more actions; `search.gumbel_scale`: the paper's value if there are many
+///   actions.
 /// - `search.leaf_nodes`, `selfplay.solve_nodes`: 0 if a few nodes hardly ever prove anything.
 /// - `selfplay.games`: enough for about 16,000 positions; somewhat more positions if games are long.
 /// - `selfplay.random_plies`: a fifth of a game, at most 12; `temperature_plies`: two fifths, from 8 to 40.

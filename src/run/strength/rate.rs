@@ -23,7 +23,7 @@ const ROUNDS: usize = 2;
 
 impl Judge<'_> {
     /// Plays the games that rate the generation of a checkpoint against earlier ones; `before` are the earlier games of
-    /// the run. `None` if this run does not rate it.
+    /// the run. Returns `None` if this run does not rate the generation.
     pub(super) fn rating(&self, checkpoint: &Checkpoint, before: &Games) -> Result<Option<LadderLine>> {
         let number = checkpoint.manifest.generation;
         let games = self.config.arena.ladder_games;
@@ -57,7 +57,7 @@ impl Judge<'_> {
         Ok(Some(line(&matches)))
     }
 
-    /// Chooses the earlier generations whose games against this one are most informative.
+    /// Chooses the earlier generations whose games against generation `number` are most informative.
     fn opponents(&self, before: &Games, number: usize, pairs: usize) -> Result<Vec<usize>> {
         let pool = Pool::of(before, &self.config.arena.opponent, number);
         let own = number + 1 - pool.first;
@@ -80,7 +80,8 @@ impl Judge<'_> {
         Ok(opponents)
     }
 
-    /// Returns the earlier generations against which these games contradict the ratings and more can be played.
+    /// Returns the earlier generations whose games in `line` contradict the ratings, and against which more games can
+    /// be played.
     fn contradicted(&self, before: &Games, line: LadderLine) -> Result<Vec<usize>> {
         let number = line.generation;
         let mut games = before.clone();

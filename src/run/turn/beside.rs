@@ -1,6 +1,6 @@
 //! Trains and plays at the same time in one process: a learner and a worker, as if on two machines.
 //!
-//! The worker plays on separate threads, so that neither waits for the other.
+//! The worker plays on separate threads, so that the learner and the worker do not wait for each other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -24,14 +24,14 @@ use crate::run::work::pause::{BETWEEN_REPORTS, longer};
 use crate::selfplay::Progress;
 use crate::storage;
 
-/// The longest pause of the learner while no commits arrive, as a multiple of the shortest.
+/// The longest pause of the learner while no commits arrive, as a multiple of the shortest pause.
 const LONGEST_PAUSES: u32 = 3;
 
 /// The reason why a commit is rejected.
 enum CommitRefusal {
     /// The worker has other rules, or another version.
     Other(String),
-    /// Its games are damaged or missing.
+    /// The games of the commit are damaged or missing.
     Bad(String),
 }
 
@@ -71,7 +71,7 @@ impl Run<'_> {
     }
 
     /// Takes in the shards that workers have committed since the last call, and puts aside the shards that cannot be
-    /// played. Returns how many shards these are together.
+    /// played. Returns the number of shards that were taken in or put aside.
     pub(super) fn absorb(&self, number: usize, gathered: &mut Gathered) -> Result<usize> {
         let listing = Listing::of(self.folder, number)?;
         let mut new = 0;
@@ -208,7 +208,7 @@ impl Run<'_> {
         for shard in (0..shards_of(self.config, number)).filter(|shard| !gathered.aside.contains(shard)) {
             let sha256 = match gathered.shards.get(&shard) {
                 Some(read) => read.sha256.clone(),
-                // this process has just played it
+                // this process has just played the shard
                 None => {
                     let recorded = store::checksum(&store::shard_path(self.folder, number, shard))?;
                     recorded.split_whitespace().next().unwrap_or_default().to_string()
@@ -233,7 +233,8 @@ impl Run<'_> {
     }
 
     /// Compares the list that would be created with the list that is `there`, because the generation was trained
-    /// before. If both have the same games, only commits were lost or damaged since then. If not, this fails.
+    /// before. If both have the same games, only commits were lost or damaged since then. If their games differ, the
+    /// call fails.
     fn reconcile(&self, number: usize, list: &Consumed, there: &Consumed) -> Result<()> {
         // if another learner has taken over, the error names it
         self.held.check()?;
@@ -269,7 +270,7 @@ impl Run<'_> {
                 Err(error) => return Err(error),
             };
             self.observer.event(Event::Warning(format!(
-                "{what}; the run has the games that it committed, and generation {number} is trained on them, as before"
+                "{what}; the run has the committed games, and generation {number} is trained on them, as before"
             )));
         }
         Ok(())

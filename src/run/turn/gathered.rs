@@ -1,4 +1,4 @@
-//! The shards of a generation that this process has, and those that were finished before it began.
+//! The shards of a generation that are available to this process, including those that were finished before it began.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The gradient steps of a generation.
 //!
-//! Input: the window. Output: a trainer that has made these steps, and lines of metrics. A step with a number that is
-//! not finite is refused, which ends the run. During each step, the batch of the next one is drawn.
+//! Input: the window. Output: a trainer that has made the steps, and lines of metrics. A step with a number that is not
+//! finite is refused, which ends the run. During each step, the batch of the next step is drawn.
 
 use super::run::Run;
 use crate::error::{Error, Result};

@@ -2,8 +2,8 @@
 //!
 //! `generation` is the algorithm, and `play`, `learn`, and `examine` are its steps. `run` defines `Run`, the state that
 //! the steps share; each step is implemented on it. `training` opens a run, resumes it, and trains its generations;
-//! `modes` says who plays for it. Nothing here knows the format of a file: that is left to `files`, `metrics`, and
-//! `work`.
+//! `modes` determines which processes play its games. Nothing here knows the format of a file: that is left to `files`,
+//! `metrics`, and `work`.
 
 mod run;
 mod gathered;

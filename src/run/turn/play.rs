@@ -160,7 +160,7 @@ struct Own<'a> {
     begun: AtomicUsize,
     /// The number of considered shards that were left to workers.
     left: AtomicUsize,
-    /// The number of games in the other shards.
+    /// The number of games in shards that are not missing.
     kept: usize,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Run<'a> {
     pub(super) folder: &'a Path,
     pub(super) held: &'a Folder,
     pub(super) lineage: Lineage,
-    /// The device that evaluates its networks during play.
+    /// The device that evaluates the run's networks during play.
     pub(super) processor: &'a Processor,
     pub(super) observer: &'a dyn Observer,
     pub(super) metrics: Metrics,

@@ -32,16 +32,16 @@ use crate::train::Trainer;
 /// A run to be trained.
 #[derive(Clone, Copy)]
 pub struct Training<'a> {
-    /// The rules of its game.
+    /// The rules of the run's game.
     pub rules: &'a Opened,
-    /// Its settings.
+    /// The run's settings.
     pub config: &'a Config,
-    /// Its folder.
+    /// The run's folder.
     pub folder: &'a Path,
-    /// Receives its events.
+    /// Receives the run's events.
     pub observer: &'a dyn Observer,
-    /// Whether a process that trained the run before is known to be gone. This is needed only in an object store, where
-    /// the program cannot find that out.
+    /// Whether a process that trained the run before is known to be gone. The value matters only in an object store,
+    /// where the program cannot find this out.
     pub is_gone: bool,
 }
 

@@ -52,8 +52,8 @@ impl Run<'_> {
         let [trained, held_out] = split;
         let added = window.push_samples(&self.rules.game, trained);
         self.held_out.push_samples(&self.rules.game, held_out);
-        // only held-out positions of the window's shards, so that a resumed run measures the same as an uninterrupted
-        // one
+        // keep held-out positions only of the window's shards, so that a resumed run measures the same as an
+        // uninterrupted one
         self.held_out.keep_newest(window.shards());
         added
     }

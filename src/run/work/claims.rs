@@ -1,4 +1,5 @@
-//! The shards that a worker plays now. It claims them one after another, and commits each when its games are over.
+//! The shards that a worker plays now. The worker claims shards one after another, and commits each shard when its
+//! games are over.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -36,7 +37,7 @@ pub(super) struct Job<'a> {
     pub(super) is_alone: bool,
 }
 
-/// The shards that a worker claims by playing them.
+/// The shards of a job, which the worker claims one after another.
 pub(super) struct Claims<'a> {
     folder: &'a Path,
     observer: &'a dyn Observer,

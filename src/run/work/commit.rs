@@ -20,9 +20,9 @@ use crate::storage;
 pub(crate) struct Commit {
     /// The name of the file, in the same folder.
     pub file: String,
-    /// Its length.
+    /// The length of the file, in bytes.
     pub bytes: u64,
-    /// Its SHA-256.
+    /// The SHA-256 of the file.
     pub file_sha256: String,
     /// The number of games.
     pub games: usize,
@@ -30,11 +30,11 @@ pub(crate) struct Commit {
     pub positions: usize,
     /// The generation of the network that played, or what played instead.
     pub evaluator: String,
-    /// The SHA-256 of that network's tensors; empty if none played.
+    /// The SHA-256 of the tensors of the network that played; empty if no network played.
     pub tensors: String,
-    /// The run for which it was played, as in a shard's checksum file.
+    /// The run for which the shard was played, as in the shard's checksum file.
     pub origin: String,
-    /// The rules by which it was played.
+    /// The rules by which the shard was played.
     pub game: GameIdentity,
     /// The program that played.
     pub program: String,
@@ -44,11 +44,11 @@ pub(crate) struct Commit {
     pub worker: Identity,
     /// The seconds that playing took.
     pub seconds: f64,
-    /// The CPU seconds of the worker's process since its previous commit, or since it began to play. Their sum over all
-    /// its commits is the process's total work. `None` if the process trains, too.
+    /// The CPU seconds of the worker's process since its previous commit, or since it began to play. The sum over all
+    /// commits of a process is the process's total work. `None` if the process trains, too.
     #[serde(default)]
     pub cpu_seconds: Option<f64>,
-    /// The time when it was finished, by the clock of the worker's machine.
+    /// The time when the shard was finished, by the clock of the worker's machine.
     #[serde(default)]
     pub ended: String,
 }
@@ -160,7 +160,7 @@ impl Consumed {
         folder_of(run, generation).join("consumed.json")
     }
 
-    /// Creates the list of a generation. If there is one already, and it differs, returns it.
+    /// Creates the list of a generation. If a different list exists already, returns that list.
     pub(crate) fn create(&self, run: &Path, generation: usize) -> Result<Option<Consumed>> {
         Ok(create(&Consumed::path(run, generation), self)?.filter(|there| there != self))
     }

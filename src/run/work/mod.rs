@@ -1,11 +1,12 @@
-//! Work of several processes on one run. They do not talk to each other, but leave files in the run's folder `work/`.
+//! Work of several processes on one run. The processes do not talk to each other, but leave files in the run's folder
+//! `work/`.
 //!
-//! A shard is a function of the settings, its generation and number, and the network that plays. Every process gets the
-//! same games from it, and playing it twice only wastes time, so no process assigns work to another. A worker plays a
-//! missing shard ([`worker`]), writes it under a name that no other process uses, and then *commits* it (`commit`): it
-//! creates a small file that only the first worker can create. The learner (`turn::gather`) takes in the committed
-//! shards, checks them like everything else that it trains on, and moves them to the run's own shards. Before it
-//! trains, it creates the list of shards that it took (`commit::Consumed`), which is authoritative from then on.
+//! A shard is a function of the settings, its generation and number, and the network that plays. Every process that
+//! plays the shard gets the same games, and playing it twice only wastes time, so no process assigns work to another. A
+//! worker plays a missing shard ([`worker`]), writes it under a name that no other process uses, and then *commits* it
+//! (`commit`): it creates a small file that only the first worker can create. The learner (`turn::gather`) takes in the
+//! committed shards, checks them like everything else that it trains on, and moves them to the run's own shards. Before
+//! it trains, it creates the list of shards that it took (`commit::Consumed`), which is authoritative from then on.
 //! Nothing here trains.
 //!
 //! ```text

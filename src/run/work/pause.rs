@@ -1,4 +1,4 @@
-//! The pauses of a process that waits for others, and its messages meanwhile.
+//! The pauses of a process that waits for others, and its messages while it waits.
 
 use std::path::Path;
 use std::time::Duration;

@@ -30,32 +30,32 @@ const SILENT_SECONDS: f64 = 60.0;
 /// The recent work of a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Activity {
-    /// Its machine.
+    /// The machine of the process.
     pub machine: String,
-    /// The number of the process there.
+    /// The number of the process on its machine.
     pub process: u32,
-    /// Shards that it committed.
+    /// Shards that the process committed.
     pub shards: usize,
-    /// Games of these shards.
+    /// Games of the committed shards.
     pub games: usize,
-    /// Positions of these shards.
+    /// Positions of the committed shards.
     pub positions: usize,
-    /// Generations that it judged.
+    /// Generations that the process judged.
     pub judged: usize,
-    /// Shards that it could not play.
+    /// Shards that the process could not play.
     pub failed: usize,
     /// Shards of this process that the learner rejected.
     pub rejected: usize,
-    /// Positions per second, from the start of its first shard to its newest commit.
+    /// Positions per second, from the start of the process's first shard to its newest commit.
     pub positions_per_second: Option<f64>,
     /// Seconds since the process last wrote something.
     pub seconds_ago: Option<f64>,
     /// Whether the process has been silent for much longer than a shard takes, so that it waits for work or is gone.
     pub is_silent: bool,
-    /// The times when its first shard began and when it last wrote something.
+    /// The times when the process began its first shard and when it last wrote something.
     #[serde(skip)]
     span: Option<(SystemTime, SystemTime)>,
-    /// The seconds that its longest shard took.
+    /// The seconds that the process's longest shard took.
     #[serde(skip)]
     longest: f64,
 }

@@ -42,14 +42,14 @@ pub struct Tally {
     pub aside: usize,
     /// Shards of consumed generations that are missing.
     pub missing: usize,
-    /// Shards with the same games as another one.
+    /// Shards with the same games as another shard.
     pub twice: usize,
     /// Sentences about everything that is wrong.
     pub problems: Vec<String>,
 }
 
 impl Tally {
-    /// Counts for a run, which may have had no workers.
+    /// Counts the commits and shards of a run, which may have had no workers.
     ///
     /// # Errors
     /// If a file cannot be read.

@@ -1,9 +1,9 @@
-//! A worker: plays the games that a run still needs, and judges its generations. It keeps no state that matters, so it
-//! can be ended at any time and started anywhere.
+//! A worker: plays the games that a run still needs, and judges its generations. A worker keeps no state that matters,
+//! so it can be ended at any time and started anywhere.
 //!
 //! Input: the folder of a run. Output: commits in its `work/`. A worker with a number first plays the shards that
-//! belong to this number. When they are done and no worker has committed anything for a while, it also plays shards
-//! that other workers have not finished; the first commit counts.
+//! belong to this number. When these shards are done and no worker has committed anything for a while, the worker also
+//! plays shards that other workers have not finished; the first commit counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,9 +41,10 @@ use crate::storage;
 
 /// The shortest time without a commit after which a worker also plays shards of others.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The same time, as a multiple of the time that the worker's own shards take; the longer of the two applies.
+/// Like [`PATIENCE`], but as a multiple of the time that the worker's own shards take; the longer of the two times
+/// applies.
 const PATIENCE_IN_SHARDS: f64 = 2.0;
-/// The same time for a worker that has never played a shard, because there are more workers than shards.
+/// Replaces [`PATIENCE`] for a worker that has never played a shard, because there are more workers than shards.
 const PATIENCE_WITHOUT_ANY: Duration = Duration::from_secs(60);
 /// How often a worker tries to play a shard.
 const ATTEMPTS: usize = 2;
@@ -59,22 +60,22 @@ pub struct Worker {
     pub identity: Identity,
     /// The worker's number, from 0, and the number of numbered workers. A worker without a number begins anywhere.
     pub number: Option<(usize, usize)>,
-    /// Whether it plays games of self-play.
+    /// Whether the worker plays self-play games.
     pub plays: bool,
-    /// Whether it judges generations.
+    /// Whether the worker judges generations.
     pub judges: bool,
-    /// How long it may continue with the shards in flight when it must end.
+    /// How long the worker may continue with the shards in flight when it must end.
     pub grace: Duration,
-    /// Whether its process does nothing else, so that the CPU time of the process is the time of its games.
+    /// Whether the worker's process does nothing else, so that the CPU time of the process is the time of its games.
     pub is_alone: bool,
 }
 
 /// Works on the run in `folder` until the run is finished.
 ///
 /// # Errors
-/// [`Error::Interrupted`] if it was asked to end earlier. [`Error::Config`] if retrying cannot help: the worker has
-/// other rules or another version than the learner, or no access to the store. Another error if a file cannot be read
-/// or written; trying again may then succeed.
+/// [`Error::Interrupted`] if the worker was asked to end before the run is finished. [`Error::Config`] if retrying
+/// cannot help: the worker has other rules or another version than the learner, or no access to the store. Another
+/// error if a file cannot be read or written; trying again may then succeed.
 pub fn work(rules: &Opened, folder: &Path, worker: &Worker, observer: &dyn Observer) -> Result<()> {
     let config = settings_of(folder)?;
     let (processor, _) = Processor::of(config.net.device)?;
@@ -117,27 +118,27 @@ struct Working<'a> {
     observer: &'a dyn Observer,
     processor: &'a Processor,
     opponent: &'a Contestant<AnyGame>,
-    /// The shard at which it begins if it has no number.
+    /// The shard at which the worker begins if it has no number.
     shift: usize,
-    /// The newest network that it has read, with its generation and the checksum of its tensors.
+    /// The newest network that the worker has read, with its generation and the checksum of its tensors.
     model: Option<(usize, SharedNet, String)>,
     /// Generations that are known to be judged.
     judged: BTreeSet<usize>,
-    /// How often it failed to play a shard of a generation.
+    /// How often the worker failed to play a shard of a generation.
     failures: BTreeMap<(usize, usize), usize>,
-    /// The rejections that it knows: generation, shard, and number.
+    /// The rejections that the worker knows: generation, shard, and number.
     heard: BTreeSet<(usize, usize, usize)>,
-    /// The number of rejections of its own games.
+    /// The number of rejections of the worker's own games.
     rejected: usize,
-    /// Whether it plays one shard at a time to find out which one fails.
+    /// Whether the worker plays one shard at a time to find out which one fails.
     is_careful: bool,
-    /// The shards that were open when it last looked, and the time of their last change.
+    /// The shards that were open when the worker last looked, and the time of their last change.
     changed: (BTreeMap<usize, usize>, Instant),
-    /// The time that its last shard took.
+    /// The time that the worker's last shard took.
     of_a_shard: Option<Duration>,
-    /// When it last worked, or reported what it waits for.
+    /// When the worker last worked, or reported what it waits for.
     reported: Instant,
-    /// The pause before it looks again.
+    /// The pause before the worker looks again.
     pause: Duration,
 }
 
@@ -176,7 +177,7 @@ impl Working<'_> {
         }
     }
 
-    /// Pauses, longer each time. While only the learner can continue, it looks only for the next checkpoint.
+    /// Pauses, longer each time. While only the learner can continue, the worker looks only for the next checkpoint.
     fn rest(&mut self, seen: &SeenRun) -> Result<()> {
         let waits_for_others = !self.changed.0.is_empty() || seen.done >= seen.config.train.generations;
         let began = Instant::now();
@@ -282,7 +283,7 @@ impl Working<'_> {
         if self.rejected < REJECTIONS { Ok(()) } else { Err(Error::Data(reason)) }
     }
 
-    /// Chooses the open shards that this worker plays now, in its order.
+    /// Chooses the open shards that this worker plays now, in the order in which it plays them.
     fn chosen(&mut self, number: usize, open: &BTreeMap<usize, usize>, all: usize) -> Vec<(usize, usize)> {
         if self.changed.0 != *open {
             self.changed = (open.clone(), Instant::now());
@@ -430,8 +431,8 @@ impl Working<'_> {
         Ok(unjudged)
     }
 
-    /// Judges a generation that no worker has judged. With `first`, only a generation that this worker judges before it
-    /// plays. Returns whether a generation was judged.
+    /// Judges a generation that no worker has judged. With `first`, judges only a generation that this worker must
+    /// judge before it plays. Returns whether a generation was judged.
     fn judge(&mut self, seen: &SeenRun, first: bool) -> Result<bool> {
         if !self.worker.judges || seen.done == 0 {
             return Ok(false);

@@ -170,7 +170,7 @@ impl Object {
         Err(Error::io(&self.path)(IoError::other(what)))
     }
 
-    /// Adds bytes at the end. They are uploaded from time to time, and by [`Object::sync`].
+    /// Adds bytes at the end. Added bytes are uploaded from time to time, and by [`Object::sync`].
     pub(crate) fn append(&self, bytes: &[u8]) -> Result<()> {
         let is_known = GROWING.lock().expect("no panic while appending").contains_key(&self.path);
         let contents = if is_known { None } else { Some(self.with_version()?) };
@@ -186,7 +186,7 @@ impl Object {
         if is_due { self.sync() } else { Ok(()) }
     }
 
-    /// Returns the contents and their version; no bytes and no version if there is no such object.
+    /// Returns the contents and their version; no bytes and no version if the object does not exist.
     fn with_version(&self) -> Result<(Vec<u8>, Option<UpdateVersion>)> {
         let contents = self.store.try_for(&self.path, || {
             let (store, key) = self.parts();
@@ -282,7 +282,7 @@ impl Object {
         Ok(folders.filter(|folder| folder.parent() == Some(&self.path)).collect())
     }
 
-    /// Examines what exists here; a folder exists if anything is below it.
+    /// Examines what exists at this path; a folder exists if anything is below it.
     pub(crate) fn about(&self) -> Result<Option<FileAbout>> {
         if let Some(bytes) = self.growing() {
             return Ok(Some(FileAbout {

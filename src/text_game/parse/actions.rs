@@ -60,7 +60,7 @@ impl Parser<'_> {
     fn subject(&mut self, way: WayWord, words: &mut Statement, action: &mut ActionLine) -> Parsed<()> {
         let state = self.text.state_names().position(|state| state == words.peek());
         if let Some(state) = state.filter(|_| way == WayWord::Place) {
-            // a state is placed on a square as a piece is, but belongs to nobody
+            // a state is placed on a square like a piece, but belongs to no player
             words.next();
             action.effects.push(Effect::Mark(state, Set::To));
         } else if !words.takes("piece") {
@@ -193,8 +193,9 @@ impl Parser<'_> {
             ClauseWord::Count => self.count(words)?,
             ClauseWord::When => self.when(words)?,
             ClauseWord::Capture | ClauseWord::Exchange => {
-                return Err(words
-                    .problem_before("`capture` and `exchange` belong to the whole line: write two lines"));
+                return Err(
+                    words.problem_before("`capture` and `exchange` apply to the whole line: write two lines")
+                );
             }
             ClauseWord::If
             | ClauseWord::Require

@@ -107,7 +107,7 @@ impl Parser<'_> {
             Some(toml::Value::Integer(value)) if (least as i64..=most as i64).contains(value) => *value,
             Some(other) => {
                 let what =
-                    format!("{name} = {other} is not permitted: a whole number from {least} to {most}");
+                    format!("{name} = {other} is not permitted: use a whole number from {least} to {most}");
                 return Err(words.problem_before(what));
             }
         };
@@ -142,7 +142,9 @@ impl Parser<'_> {
             .chain(self.text.states.iter().map(|state| state.1));
         let taken: Vec<char> = taken.collect();
         if letters[0] == letters[1] || letters.iter().any(|letter| taken.contains(letter)) {
-            return Err(words.problem_before("the letters must differ from each other and from those before"));
+            return Err(
+                words.problem_before("the letters must differ from each other and from earlier letters")
+            );
         }
         self.text.kinds.push(Kind { name: name.clone(), letters });
         self.text.pieces_at_start.push([Wide::NONE; 2]);
@@ -190,12 +192,12 @@ impl Parser<'_> {
         let (sets, counters) = self.text.sizes();
         if sets > MOST_SETS {
             return Err(words.problem_before(format!(
-                "twice the kinds of pieces plus the states are {sets}, and at most {MOST_SETS} fit"
+                "twice the number of kinds of pieces plus the number of states is {sets}, but at most {MOST_SETS} fit"
             )));
         }
         if counters > MOST_COUNTERS {
             return Err(words
-                .problem_before(format!("{counters} counters are needed, and at most {MOST_COUNTERS} fit")));
+                .problem_before(format!("{counters} counters are needed, but at most {MOST_COUNTERS} fit")));
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ use crate::options::Settings;
 
 pub(super) struct Parser<'a> {
     text: Text,
-    /// All names so far, for proposals.
+    /// All names so far, for proposing the nearest name if one is misspelled.
     names: Vec<String>,
     /// The piece of the line that is being read.
     line_kind: Option<usize>,
@@ -39,7 +39,7 @@ pub(super) struct Parser<'a> {
 /// Reads a text, with the values that a user gave to its options.
 ///
 /// # Errors
-/// The first problem.
+/// If the text has a problem; the error is the first one.
 pub(super) fn parse(text: &str, settings: &Settings) -> Parsed<Text> {
     let first = |what: String| Problem { line: 1, column: 1, what };
     if text.len() > LARGEST {
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
         if let Some(late) = self.seen.iter().find(|word| mentions_squares(**word)) {
             let late =
                 StatementWord::WORDS.iter().find(|(_, word)| word == late).map_or("", |(name, _)| name);
-            return Err(words.problem_before(format!("holes come before the lines `{late}`")));
+            return Err(words.problem_before(format!("holes must come before the lines `{late}`")));
         }
         let holes = self.constant(words)?;
         let there = self.text.board.squares & !(holes[0] | holes[1]);

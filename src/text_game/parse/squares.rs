@@ -167,7 +167,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Reads the directions, if any come next, and returns both sets with them, otherwise with all directions.
+    /// Returns both sets with the directions that come next, or with all directions if none come next.
     fn along(&mut self, of: Set, with: Set, words: &mut Statement) -> Parsed<Box<Along<Read>>> {
         Ok(Box::new(Along { of, with, directions: self.directions_or_all(words)? }))
     }

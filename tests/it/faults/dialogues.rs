@@ -1,8 +1,8 @@
 //! Faulty input for an engine: random, mutated and binary lines, NULs, lines of megabytes, floods, and the end of
 //! input in the middle of a search.
 //!
-//! Whatever it hears, it answers as required (each `go` with a `bestmove`, each GTP command with a reply), the next
-//! command works, and it exits with 0 when the input ends.
+//! Whatever the engine hears, it answers as required (each `go` with a `bestmove`, each GTP command with a reply), the
+//! next command works, and it exits with 0 when the input ends.
 
 use std::io::{Read, Write};
 

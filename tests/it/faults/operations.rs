@@ -14,7 +14,7 @@ use super::shim::{self, CHANGES, Fault, LOOKS, READS};
 
 /// A command that works in one folder and can be repeated there.
 struct Scene<'a> {
-    /// The contents of the folder before it.
+    /// The contents of the folder before the command runs.
     base: Option<&'a Path>,
     command: &'a dyn Fn(&Path) -> Petteia,
     /// The file that must be absent or complete at any time, if the command writes one.
@@ -75,7 +75,7 @@ impl Scene<'_> {
             let whole = fs::read(&path).ok();
             assert!(whole.is_none() || whole == expected.get(Path::new(target)).cloned(), "{what}: torn");
             assert!(kills || ended.code == Some(0) || !has_temporaries(folder), "{what}: something is left");
-            // remove it, because the same command does not overwrite it
+            // remove the target, because the same command does not overwrite it
             let _ = fs::remove_file(path);
         }
         let again = (self.command)(folder).run();

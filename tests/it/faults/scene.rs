@@ -46,8 +46,8 @@ pub fn times(short: usize, long: usize) -> usize {
     if deep() { long } else { short }
 }
 
-/// The size of a [`sample`] if all faults are tested: each takes a run of the program or two, up to a second, and there
-/// are dozens of files of thousands of bytes, and hundreds of operations of a command.
+/// The size of a [`sample`] if all faults are tested: each fault takes one or two runs of the program, up to a second,
+/// and there are dozens of files of thousands of bytes, and hundreds of operations of a command.
 const MANY: usize = 60;
 
 /// About `few` of 1 to `all`, or at least [`MANY`] if all faults are tested, evenly spaced from a random start.
@@ -127,7 +127,7 @@ pub struct Petteia {
     pub arguments: Vec<String>,
     pub input: Vec<u8>,
     pub environment: Vec<(&'static str, String)>,
-    /// The limit of its address space in kilobytes, if there is one.
+    /// The limit of the program's address space in kilobytes, if there is one.
     pub space: Option<u64>,
 }
 
@@ -155,7 +155,7 @@ impl Petteia {
         Petteia { environment, ..self }
     }
 
-    /// Limits its address space to this many kilobytes.
+    /// Limits the program's address space to this many kilobytes.
     pub fn within(self, space: u64) -> Petteia {
         Petteia { space: Some(space), ..self }
     }
@@ -181,7 +181,7 @@ impl Petteia {
         command
     }
 
-    /// Runs it to its end, writing and reading at the same time.
+    /// Runs the program to its end, writing and reading at the same time.
     pub fn run(&self) -> Ended {
         let mut child = loop {
             match self.command().spawn() {
@@ -196,7 +196,7 @@ impl Petteia {
         let mut to = child.stdin.take().unwrap();
         let input = self.input.clone();
         let writer = std::thread::spawn(move || {
-            // it may end without reading all of it
+            // the program may end without reading all of its input
             let _ = to.write_all(&input);
         });
         let output = child.wait_with_output().unwrap();
@@ -230,7 +230,7 @@ impl fmt::Debug for Ended {
 }
 
 impl Ended {
-    /// Asserts that it ended by itself, with success or an error message, and without a panic in any thread.
+    /// Asserts that the program ended by itself, with success or an error message, and without a panic in any thread.
     pub fn in_words(&self, fault: &str) -> &Ended {
         let panicked = self.err.contains("panicked") || self.err.contains("bug of the program");
         assert!(matches!(self.code, Some(0..=2)) && !panicked, "{fault}: {self:?}");
@@ -242,7 +242,7 @@ impl Ended {
         self.in_words(fault);
     }
 
-    /// [`Ended::in_words`], or killed by SIGKILL.
+    /// Asserts what [`Ended::in_words`] asserts, or that the program was killed by SIGKILL.
     pub fn in_words_or_killed(&self, fault: &str) -> &Ended {
         if self.signal == Some(9) { self } else { self.in_words(fault) }
     }
@@ -252,7 +252,7 @@ impl Ended {
         self
     }
 
-    /// Asserts that it failed with an error message that contains `part`.
+    /// Asserts that the program failed with an error message that contains `part`.
     pub fn names(&self, fault: &str, part: &str) {
         self.in_words(fault);
         assert!(

@@ -64,7 +64,7 @@ fn a_fifo_in_the_place_of_any_file_of_a_run_stops_nobody() {
                     ("report" | "inspect", "metrics.jsonl") => true,
                     // a run that begins with the weights of another does not take over its lineage
                     ("train", "lineage.json") => command[1] != "--from",
-                    // nor its older checkpoints
+                    // nor does it take over the older checkpoints of that run
                     ("train", name) if command[1] == "--from" => name.ends_with("0003/manifest.json"),
                     ("train", name) => name.ends_with("manifest.json"),
                     _ => false,

@@ -108,7 +108,7 @@ fn gtp_adds_the_largest_times() {
     }
 }
 
-/// A number beyond 64 bits counts as a large one, a negative one as none.
+/// A number beyond 64 bits counts as the largest number, and a negative number counts as 0.
 #[test]
 fn ugi_takes_huge_numbers_for_the_largest() {
     let game = game::<TicTacToe>("");

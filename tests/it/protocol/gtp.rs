@@ -94,7 +94,7 @@ fn gtp_swaps_and_sets_hex_up() {
     assert!(talk.say("genmove w")[0].starts_with("= "));
     assert_eq!(talk.all(&["undo"; 5]).concat(), "=====");
     assert_eq!(talk.say("undo"), ["? cannot undo", ""]);
-    // not if stones capture, or if a position does not say whose turn it is
+    // no position can be set up if stones capture, or if the text of a position does not say whose turn it is
     let othello = text_game("othello");
     let mut talk = Talk::new(&othello, Gtp::new(othello.clone(), "test"));
     assert_eq!(talk.all(&["play b d3", "play b e3"])[2..], ["? it is White's turn", ""]);

@@ -85,7 +85,7 @@ macro_rules! faulty {
     };
 }
 
-/// A correct game, and the functions that this game has wrong.
+/// A correct game, and the wrong functions that replace some of its own.
 #[derive(Clone)]
 pub struct Faulty<G: Game> {
     pub game: G,

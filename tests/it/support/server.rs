@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::command::{PETTEIA, start};
 
-/// A server program, which runs until this is dropped.
+/// A server program, which runs until this value is dropped.
 pub struct Server {
     pub program: Child,
     pub address: SocketAddr,
