@@ -142,7 +142,7 @@ fn print_keys(word: &str) -> Result<()> {
     }
     usual.iter().try_for_each(|setting| print(entry(setting, !word.is_empty())))?;
     if !experimental.is_empty() {
-        print("\nExperimental: settings that showed no benefit when measured, or were not measured.")?;
+        print("\nExperimental: settings that showed no benefit when measured, or were not\nmeasured.")?;
     }
     experimental.iter().try_for_each(|setting| print(entry(setting, !word.is_empty())))
 }

@@ -452,7 +452,7 @@ fn a_damaged_bot_refuses() {
 }
 
 fn said(output: &std::process::Output) -> String {
-    command::out(&output) + &command::err(&output)
+    command::out(output) + &command::err(output)
 }
 
 /// A contest starts programs without arguments.

@@ -461,7 +461,7 @@ fn a_lost_commit_is_named_and_a_wrong_list_is_not_trained_on() {
     fs::remove_dir_all(&newest).unwrap();
     let said = err(&ended(cluster.learner(&[])));
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("shard-0000.commit-1.json is missing; the run has the games"), "{said}");
+    assert!(said.contains("shard-0000.commit-1.json is missing; the run has the committed games"), "{said}");
     assert!(said.contains("shard-0001.commit-1.json: it was changed or damaged"), "{said}");
     assert!(made(&run) == whole);
     fails(&["audit", text(&run)], 1, &["2 problems, see above"]);
