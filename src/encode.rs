@@ -183,6 +183,11 @@ impl Planes {
         &self.words
     }
 
+    /// Returns the words to write them all; see [`Planes::words`].
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     /// Returns the word of a plane's value and the words of its squares.
     #[inline]
     fn plane_mut(&mut self, plane: usize) -> (&mut u64, &mut [u64]) {

@@ -101,6 +101,7 @@ impl Outcome {
 
 /// An action: the index of its policy logit, `0..shape.actions`, from the point of view of the player to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
 pub struct Action(pub u16);
 
 impl Action {

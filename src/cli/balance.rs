@@ -10,7 +10,7 @@ use serde_json::json;
 use super::counter::Counter;
 use super::flags::Device;
 use super::report::{refuse_other_pages, write_page};
-use super::subject::{is_shipped, named};
+use super::subject::{is_shipped, named, tell_slow_rules};
 use super::text::{counted, paragraph};
 #[cfg(feature = "train")]
 use super::train::within::{WantedAgent, train_within};
@@ -180,6 +180,7 @@ impl BalanceCommand {
         #[cfg_attr(not(feature = "train"), expect(unused_mut))]
         let mut variants = self.variants(games)?;
         let first = games.open(&variants[0].id, &variants[0].options)?;
+        tell_slow_rules(&first);
         let about = first.game.about();
         let usual = || PathBuf::from(format!("{}-{PAGE}", variants[0].id));
         let out = self.out.clone().unwrap_or_else(usual);

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use clap::Args;
 
+use super::note;
 use crate::any::Opened;
 use crate::arena::levels::is_proved;
 use crate::arena::levels::{LEVELS, MIDDLE, agent_of_level, has_levels};
@@ -56,7 +57,18 @@ impl GameArgs {
             named(&self.id, games)?
         };
         options.extend(sets);
-        Ok(Subject { rules: games.open(&id, &options)?, agent })
+        let rules = games.open(&id, &options)?;
+        tell_slow_rules(&rules);
+        Ok(Subject { rules, agent })
+    }
+}
+
+/// Says that the game's rules are slow, if they are a text that cannot be compiled here.
+pub(super) fn tell_slow_rules(rules: &Opened) {
+    if rules.identity.options.contains_key(TEXT)
+        && let Some(why) = text_game::obstacle()
+    {
+        note(format_args!("these rules are interpreted, several times slower than compiled: {why}"));
     }
 }
 

@@ -22,6 +22,7 @@ use super::outline::Outline;
 use super::progress::{cpu_duration, duration, rating_parts, verdict};
 use super::report::{PAGE, refuse_other_pages};
 use super::screen::Screen;
+use super::subject::tell_slow_rules;
 use super::text::{counted, terminal_width, wrapped};
 use super::{
     catch_interrupts, own_command, own_name, path_word, print, refuse_other_devices, shell_word, use_threads,
@@ -147,7 +148,10 @@ impl Train {
         catch_interrupts();
         let Plan { config, text, place, .. } = &plan;
         match games.open(&config.game.id, &config.game.options) {
-            Ok(rules) => TrainGame { plan: &plan, flags: &self }.on(rules),
+            Ok(rules) => {
+                tell_slow_rules(&rules);
+                TrainGame { plan: &plan, flags: &self }.on(rules)
+            }
             Err(error) => Err(self.locate(config, place, text, error)),
         }
     }

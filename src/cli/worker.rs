@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use clap::{Args, ValueEnum};
 
+use super::subject::tell_slow_rules;
 use super::text::counted;
 use super::{catch_interrupts, interrupted, print, use_threads};
 use crate::error::{Error, Result};
@@ -76,6 +77,7 @@ impl WorkerCommand {
         self.wait()?;
         let config = run::settings_of(&self.folder)?;
         let rules = games.open(&config.game.id, &config.game.options)?;
+        tell_slow_rules(&rules);
         let mut identity = Identity::here();
         identity.machine = self.machine.clone().unwrap_or(identity.machine);
         let worker = Worker {

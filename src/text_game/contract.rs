@@ -59,6 +59,17 @@ impl<M: Mask> Game for TextGame<M> {
 
     fn legal_actions(&self, state: &State<M>, out: &mut Vec<Action>) {
         out.clear();
+        if state.result.is_some() {
+            return;
+        }
+        let facts = &*self.0;
+        let position = (&state.things, &state.clock);
+        if facts.program.list(facts, state.to_move.index(), position, out) {
+            if !facts.is_ascending {
+                out.sort_unstable();
+            }
+            return;
+        }
         self.each_legal(state, &mut |first, squares: M| {
             squares.each_square(|square| out.push(Action((first + square) as u16)));
         });
@@ -68,13 +79,20 @@ impl<M: Mask> Game for TextGame<M> {
     }
 
     fn count_legal_actions(&self, state: &State<M>, _scratch: &mut Vec<Action>) -> usize {
+        let facts = &*self.0;
+        if state.result.is_some() {
+            return 0;
+        }
+        if let Some(count) = facts.program.count(facts, state.to_move.index(), &state.things, &state.clock) {
+            return count;
+        }
         let mut count = 0;
         self.each_legal(state, &mut |_, squares: M| count += squares.count());
         count
     }
 
     fn play(&self, state: &mut State<M>, action: Action) {
-        self.play_legal(state, action);
+        self.played(state, action);
     }
 
     fn outcome(&self, state: &State<M>) -> Option<Outcome> {

@@ -1,17 +1,32 @@
 //! Writes the planes of a position.
 
 use super::ast::Side;
+use super::eval::Sight;
 use super::game::TextGame;
 use super::limits::MOST_LINES;
 use super::mask::Mask;
 use super::planes::Plane;
-use super::rules::{ANY_LINE, Clock, Move, NOWHERE};
+use super::rules::{ANY_LINE, Clock, Move, NOWHERE, Rules};
 use super::state::State;
 use super::text::CounterOf;
 use crate::encode::Planes;
 
 /// Writes every plane of a position.
 pub(super) fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes) {
+    let of = &*game.0;
+    let position = (&state.things, &state.clock);
+    if !of.program.encode(of, state.to_move.index(), position, state.result.is_some(), planes) {
+        write_by_trees(game, state, planes);
+    }
+    if let Some(plane) = of.encoding.iter().position(|plane| *plane == Plane::Repetition) {
+        let times = of.rules[0].repetition.as_ref().map_or(2, |(times, _)| *times);
+        let before = state.past.count(game.occurrence(state));
+        planes.fill(plane, before as f32 / f32::from(times - 1));
+    }
+}
+
+/// Writes every plane of a position but that of repetitions, without compiled rules.
+pub(super) fn write_by_trees<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes) {
     let of = &*game.0;
     let [own, enemy] = game.rules(state.to_move);
     let player = own.player;
@@ -25,20 +40,7 @@ pub(super) fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut 
     let mut targets = [[M::NONE; MOST_LINES]; 2];
     if state.result.is_none() {
         for (at, (rules, clock)) in [(own, &state.clock), (enemy, &clock)].into_iter().enumerate() {
-            rules.each(&sights[at], clock, &mut |line, plane, squares| {
-                let to = match &rules.lines[line].moves {
-                    Move::From(planes) => {
-                        let plane = &planes[plane - rules.lines[line].first];
-                        // for a hop off the board, show the last square on the board
-                        let inside = squares & plane.by.inner;
-                        let outside = squares & !plane.by.inner;
-                        plane.by.of(inside) | plane.step.of(outside)
-                    }
-                    _ => squares,
-                };
-                targets[at][of.kin[line]] |= to;
-                false
-            });
+            find_targets(game, rules, &sights[at], clock, &mut targets[at]);
         }
     }
     for (plane, what) in of.encoding.iter().enumerate() {
@@ -71,11 +73,7 @@ pub(super) fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut 
                 let most = own.quiet.as_ref().map_or(100, |(most, _)| *most);
                 planes.fill(plane, f32::from(state.clock.quiet) / f32::from(most));
             }
-            Plane::Repetition => {
-                let times = own.repetition.as_ref().map_or(2, |(times, _)| *times);
-                let before = state.past.count(game.occurrence(state));
-                planes.fill(plane, before as f32 / f32::from(times - 1));
-            }
+            Plane::Repetition => {}
             Plane::Ply(from_start) => {
                 let limit = f32::from(own.limit.0);
                 let ply = f32::from(state.clock.ply);
@@ -86,4 +84,28 @@ pub(super) fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut 
             Plane::First => planes.fill(plane, f32::from(player == 0)),
         }
     }
+}
+
+/// Adds to `targets`, for each line, the squares to which its legal actions lead.
+fn find_targets<M: Mask>(
+    game: &TextGame<M>,
+    rules: &Rules<M>,
+    sight: &Sight<M>,
+    clock: &Clock,
+    targets: &mut [M; MOST_LINES],
+) {
+    rules.each(sight, clock, &mut |line, plane, squares| {
+        let to = match &rules.lines[line].moves {
+            Move::From(planes) => {
+                let plane = &planes[plane - rules.lines[line].first];
+                // for a hop off the board, show the last square on the board
+                let inside = squares & plane.by.inner;
+                let outside = squares & !plane.by.inner;
+                plane.by.of(inside) | plane.step.of(outside)
+            }
+            _ => squares,
+        };
+        targets[game.0.kin[line]] |= to;
+        false
+    });
 }

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::ast::Side;
+use super::compile::Program;
 use super::eval::Sight;
 use super::limits::MOST_SETS;
 use super::mask::Mask;
@@ -42,7 +43,7 @@ pub(super) struct Facts<M: Mask> {
     /// The symmetry that maps the board to the second player's view of it.
     pub turning: Symmetry,
     /// The square to which `turning` maps each square.
-    turned: Vec<u16>,
+    pub turned: Vec<u16>,
     /// Whether all rules are the same for both players if the second player sees the board through `turning`.
     pub is_alike: bool,
     pub symmetries: Vec<Symmetry>,
@@ -59,13 +60,14 @@ pub(super) struct Facts<M: Mask> {
     pub start: State<M>,
     /// Whether captured pieces can return. If so, a position can occur again even after the number of pieces has
     /// changed.
-    can_come_back: bool,
+    pub can_come_back: bool,
     /// Whether two legal actions can have the same words.
     pub may_be_ambiguous: bool,
     /// Whether the lines of the text are in the order of their action numbers. Actions that belong to no square have
     /// the last numbers, wherever their lines are in the text.
     pub is_ascending: bool,
     pub has_pass: bool,
+    pub program: Program<M>,
 }
 
 impl<M: Mask> TextGame<M> {
@@ -129,6 +131,7 @@ impl<M: Mask> TextGame<M> {
             may_be_ambiguous: may_be_ambiguous(&text),
             is_ascending,
             has_pass: text.actions.iter().any(|line| line.way == Way::Pass),
+            program: Program::default(),
             text,
         };
         TextGame(Arc::new(facts))
@@ -195,6 +198,13 @@ impl<M: Mask> TextGame<M> {
         });
     }
 
+    /// Returns whether there is an action in the initial position. This does not compile the rules.
+    pub(super) fn can_begin(&self) -> bool {
+        let mut any = false;
+        self.each_legal(&self.0.start, &mut |_, _| any = true);
+        any
+    }
+
     /// Returns an action's line, its plane, and its square on the board.
     #[inline]
     pub(super) fn decoded(&self, state: &State<M>, action: Action) -> (usize, usize, usize) {
@@ -216,6 +226,36 @@ impl<M: Mask> TextGame<M> {
             _ => 0,
         };
         (line, first, square)
+    }
+
+    /// Plays a legal action, with compiled rules if there are any.
+    #[inline]
+    pub(super) fn played(&self, state: &mut State<M>, action: Action) {
+        let facts = &*self.0;
+        let player = state.to_move;
+        let remembers = facts.rules[0].repetition.is_some();
+        let past = remembers.then(|| state.past.with(self.occurrence(state), state));
+        let position = (&mut state.things, &mut state.clock);
+        let Some(report) = facts.program.play(facts, player.index(), position, action) else {
+            return self.play_legal(state, action);
+        };
+        if report.is_turn() {
+            state.to_move = player.other();
+        }
+        state.result = report.result();
+        if let Some(past) = past {
+            let is_new = report.has_changed() && !facts.can_come_back;
+            state.past = if is_new { Past::default() } else { past };
+            // the first ends come before a repetition
+            let rules = &facts.rules[player.index()];
+            let ends = rules.ends.len() as u16;
+            if state.result.is_none_or(|(_, reason)| reason > ends)
+                && let Some((times, verdict)) = &rules.repetition
+                && state.past.count(self.occurrence(state)) + 1 >= usize::from(*times)
+            {
+                state.result = Some((self.result_of(state, verdict, player), ends + 1));
+            }
+        }
     }
 
     /// Plays a legal action.
@@ -324,10 +364,9 @@ impl<M: Mask> TextGame<M> {
         ask(own, &sight, &stuck)
     }
 
-    /// Returns the result and the index of its reason.
-    fn verdict(&self, state: &State<M>) -> Option<(Outcome, u16)> {
-        let actor = actor(state);
-        let result = |verdict: &Ending<M>, player: Player| match verdict {
+    /// Returns the result of an end from the point of view of a player.
+    fn result_of(&self, state: &State<M>, ending: &Ending<M>, player: Player) -> Outcome {
+        match ending {
             Ending::Win => Outcome::Win(player),
             Ending::Loss => Outcome::Win(player.other()),
             Ending::Draw => Outcome::Draw,
@@ -340,7 +379,13 @@ impl<M: Mask> TextGame<M> {
                     Ordering::Equal => Outcome::Draw,
                 }
             }
-        };
+        }
+    }
+
+    /// Returns the result and the index of its reason.
+    fn verdict(&self, state: &State<M>) -> Option<(Outcome, u16)> {
+        let actor = actor(state);
+        let result = |verdict: &Ending<M>, player: Player| self.result_of(state, verdict, player);
         self.ask(state, |own, sight, stuck| {
             if !self.is_start(state)
                 && let Some(index) = own.ends.iter().position(|(condition, _)| sight.holds(condition, stuck))

@@ -1,6 +1,7 @@
 //! Tests rules that nobody would write. Reading them must give either an error with its place in the text or a game
 //! that keeps the contract of [`Game`](crate::game::Game), quickly and without a deep stack.
 
+use super::compile::tests::compare;
 use super::*;
 use crate::conformance;
 use crate::game::Outcome;
@@ -22,7 +23,10 @@ fn refused(lines: &str, what: &str) {
 
 fn plays(text: &str) {
     let game = read(text, &Settings::new()).unwrap_or_else(|problem| panic!("{problem}\n{text}"));
-    with_game!(game, game => conformance::check(&game, 3, 1).unwrap_or_else(|wrong| panic!("{wrong}\n{text}")));
+    with_game!(game, game => {
+        conformance::check(&game, 3, 1).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
+        compare(&game, 3);
+    });
 }
 
 /// Returns the legal actions at the start of a game with these lines, in which the first player has two adjacent men.

@@ -284,7 +284,7 @@ impl<M: Mask> Lowering<'_, M> {
 
     fn rays(&self, ahead: &Ahead<M>) -> Rays<M> {
         let from = (0..self.text.board.cells()).map(|square| ahead.ray(square)).collect();
-        Rays { is_rising: ahead.by > 0, from }
+        Rays { ahead: *ahead, is_rising: ahead.by > 0, from }
     }
 
     /// Returns, for each plane, the lines of the board along its steps.

@@ -155,6 +155,7 @@ const WORDS: usize = MAX_CELLS.div_ceil(64);
 
 /// A set of up to 448 squares, enough for every board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub struct Wide([u64; WORDS]);
 
 impl Bits for Wide {

@@ -9,6 +9,11 @@
 
 mod ast;
 mod check;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod compile;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[path = "compile/nothing.rs"]
+mod compile;
 mod contract;
 mod encode;
 mod eval;
@@ -33,6 +38,7 @@ mod text;
 mod transform;
 mod words;
 
+pub(crate) use self::compile::obstacle;
 pub use self::explain::Explained;
 pub use self::game::TextGame;
 pub use self::lex::Problem;
@@ -139,7 +145,7 @@ impl Sized {
     }
 
     fn can_begin(&self) -> bool {
-        with_game!(self, game => !game.legal(&game.initial()).is_empty())
+        with_game!(self, game => game.can_begin())
     }
 }
 

@@ -50,6 +50,7 @@ pub(super) enum Slot<M> {
 
 /// The part of a position that actions change: where pieces and states are, and the counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub(super) struct Things<M> {
     /// The first player's pieces by kind, then the second player's, then the states.
     pub sets: [M; MOST_SETS],
@@ -87,6 +88,11 @@ impl<M: Mask> Ahead<M> {
         squares.shifted(-self.by) & self.inner
     }
 
+    /// Returns the step in the opposite direction.
+    pub(super) fn back(&self) -> Ahead<M> {
+        Ahead { inner: self.of(self.inner), by: -self.by, compass: u8::MAX }
+    }
+
     /// Returns the squares ahead of a square, up to the edge.
     pub(super) fn ray(&self, square: usize) -> M {
         let (mut ray, mut front) = (M::NONE, self.of(M::of(square)));
@@ -101,11 +107,11 @@ impl<M: Mask> Ahead<M> {
 /// Finds runs of a given number of squares along an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SquareRun<M> {
-    length: usize,
-    one: Ahead<M>,
+    pub length: usize,
+    pub one: Ahead<M>,
     /// Steps that double the length of a run or complete it. A longer run begins on a square if a run of the length
     /// reached so far begins there and another run of this length begins one jump ahead.
-    jumps: Vec<Ahead<M>>,
+    pub jumps: Vec<Ahead<M>>,
 }
 
 impl<M: Mask> SquareRun<M> {

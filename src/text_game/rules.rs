@@ -39,6 +39,7 @@ pub(super) enum Move<M> {
 /// The rays from all squares in one direction.
 #[derive(Clone, Debug)]
 pub(super) struct Rays<M> {
+    pub ahead: Ahead<M>,
     /// Whether the numbers of the squares rise along the rays.
     pub is_rising: bool,
     /// For each square, the squares from there to the edge.
@@ -150,6 +151,7 @@ pub(super) enum Ending<M: Mask> {
 
 /// Everything in a position except its [things](Things).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub(super) struct Clock {
     pub ply: u16,
     pub quiet: u16,

@@ -5,6 +5,7 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::compile::tests::compare;
 use super::*;
 use crate::any::{AnyGame, Opened};
 use crate::conformance;
@@ -269,6 +270,7 @@ fn asked_for(name: &str) -> Option<u64> {
 
 /// Returns the violation that the conformance test finds in a few games, if there is one.
 fn judged<M: Mask>(game: &TextGame<M>) -> Option<String> {
+    compare(game, 2);
     let quick = game.max_plies() <= 130;
     conformance::check(game, if quick { 2 } else { 1 }, 3).err().map(|violation| violation.to_string())
 }
