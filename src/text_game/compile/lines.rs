@@ -283,7 +283,10 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
             let reached = self.code.and(reached, to);
             return self.gather(reached, any);
         }
-        let exact = line.exactly.as_ref().map(|(of, lines)| (self.set(view, of), lines));
+        let by_count = line.exactly.as_ref().map(|(of, lines)| {
+            let of = self.set(view, of);
+            self.lines_by_count(lines, of)
+        });
         let run = line.through.as_ref().map_or(1, |through| through.most);
         let least = line.through.as_ref().map_or(0, |through| through.least);
         for (direction, planes) in planes.chunks(run).enumerate() {
@@ -313,8 +316,9 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
                     }
                     let at = direction * run + distance;
                     let mut squares = emit.code.and(squares, who);
-                    if let Some((of, lines)) = &exact {
-                        let counted = emit.with_count(&lines[at], *of, plane.distance);
+                    if let Some(by_count) = &by_count {
+                        let offset = 8 * emit.code.words * plane.distance;
+                        let counted = emit.code.load_set(by_count[at], offset);
                         squares = emit.code.and(squares, counted);
                     }
                     let none = emit.label();
@@ -362,16 +366,42 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
         }
     }
 
-    /// Returns the squares of the lines that contain exactly `count` squares of `of`.
-    fn with_count(&mut self, lines: &[M], of: Words, count: usize) -> Words {
+    /// Sorts the lines of the board by how many squares of `of` they contain. Returns, for each plane, the address of
+    /// the squares of its lines by this number, from 0 to [`Emitter::longest`] and one more. Opposite directions share
+    /// their lines.
+    fn lines_by_count(&mut self, planes: &[Vec<M>], of: Words) -> Vec<Value> {
+        let mut axes: Vec<(Vec<M>, Value)> = Vec::new();
+        let mut addresses = Vec::new();
+        for lines in planes {
+            let mut sorted = lines.clone();
+            sorted.sort_unstable_by_key(|line| line.lowest());
+            let known = axes.iter().find(|(known, _)| *known == sorted).map(|(_, address)| *address);
+            addresses.push(known.unwrap_or_else(|| {
+                let address = self.lines_of_axis(&sorted, of);
+                axes.push((sorted, address));
+                address
+            }));
+        }
+        addresses
+    }
+
+    fn lines_of_axis(&mut self, lines: &[M], of: Words) -> Value {
+        let bytes = 8 * self.code.words;
+        let counts = self.longest + 2;
+        let address = self.code.scratch(bytes * counts);
         let none = self.code.none();
-        lines.iter().fold(none, |all, line| {
+        for count in 0..counts {
+            self.code.store_set(none, address, bytes * count);
+        }
+        for line in lines {
             let on = self.code.within(of, *line);
-            let number = self.code.count(on);
-            let fits = self.code.builder.ins().icmp_imm_u(IntCC::Equal, number, count as i64);
-            let fits = self.code.all_if(fits);
-            let fitting = self.code.within(fits, *line);
-            self.code.or(all, fitting)
-        })
+            let count = self.code.count(on);
+            let offset = self.code.builder.ins().imul_imm_u(count, bytes as i64);
+            let place = self.code.builder.ins().iadd(address, offset);
+            let (before, line) = (self.code.load_set(place, 0), self.code.constant(*line));
+            let after = self.code.or(before, line);
+            self.code.store_set(after, place, 0);
+        }
+        address
     }
 }
