@@ -50,6 +50,17 @@ impl Shape {
         self.planes * self.plane_words()
     }
 
+    /// Returns the index of the first plane, in positions encoded as `[n, words]`, that has squares beyond the board.
+    pub fn misplaced(&self, words: &[u64]) -> Option<usize> {
+        let each = self.plane_words();
+        let beyond = u64::MAX << (self.cells() % WORD);
+        let is_misplaced = |plane: &[u64]| {
+            let words = &plane[..each - 1];
+            !self.cells().is_multiple_of(WORD) && !is_filled(words) && words[each - 2] & beyond != 0
+        };
+        words.chunks_exact(each).position(is_misplaced)
+    }
+
     /// Writes the floats, `[n, planes, height, width]`, of positions encoded as `[n, words]`.
     ///
     /// # Panics
@@ -274,6 +285,10 @@ mod tests {
         assert!(out.iter().all(|x| x.is_nan()));
         planes.set_bits(0, 0b000_001_u8);
         planes.fill(1, 0.25);
+        assert_eq!(shape.misplaced(planes.words()), None);
+        let mut misplaced = planes.words().to_vec();
+        misplaced[0] |= 1 << 6;
+        assert_eq!(shape.misplaced(&misplaced), Some(0));
         planes.mapped(Symmetry::COLUMN_MIRROR[1]).expand(&mut out);
         assert_eq!(out[..6], [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
         assert_eq!(out[6..], [0.25; 6]);

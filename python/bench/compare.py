@@ -3,8 +3,8 @@
     python compare.py [--seconds 1] [--rounds 3] [--only steps|search] [--threads 1]
 
 Steps: plays random legal actions in many games at once, which begin again when they end, and counts millions of steps per
-second; then does the same while computing planes (or the library's observation) and masks at each step. In the rows without
-them, pgx computes only masks, because it draws from them. EnvPool always computes both, with observations for both players.
+second; then does the same while computing planes (or the library's observation) and masks at each step, ours as floats and,
+in a third row, as bits. In the rows without them, pgx computes only masks, because it draws from them. EnvPool always computes both, with observations for both players.
 EnvPool's time excludes the time in which NumPy draws the actions, and its count excludes the steps that begin a game again. All
 libraries use the same boards, and Hex always has the swap rule.
 
@@ -51,11 +51,15 @@ def ours(name, observes):
     n, game = SIZES["petteia"], petteia.Game(name, **GAMES[name][0])
     batch = game.batch(n)
     planes, mask = np.empty((n, *game.shape), np.float32), np.empty((n, game.actions), bool)
+    packed = batch.observe_packed()
 
     def step():
         begun = time.perf_counter()
-        if observes:
+        if observes == "packed":
+            batch.observe_packed(out=packed)
+        elif observes:
             batch.observe(out=planes)
+        if observes:
             batch.mask(out=mask)
         batch.apply(batch.sample())
         return n, time.perf_counter() - begun
@@ -224,17 +228,20 @@ def main():
             for observes in (False, True):
                 makers = {
                     "petteia": lambda: ours(name, observes),
+                    **({"packed": lambda: ours(name, "packed")} if observes else {}),
                     "pgx": lambda: pgx_steps(name, observes),
                     "OpenSpiel": lambda: openspiel_steps(name, observes),
                     "EnvPool": lambda: envpool_steps(name, observes),
                 }
                 found[f"{name}, observed" if observes else name] = measured(makers)
-        libraries = ["petteia", "pgx", "OpenSpiel", "EnvPool"]
+        libraries = ["petteia", "packed", "pgx", "OpenSpiel", "EnvPool"]
         print(f"| million steps per second | {' | '.join(libraries)} |\n|-|{'-|' * len(libraries)}")
         for row, rates in found.items():
-            cells = [f"{rates[one] / 1e6:.3f} ({rates['petteia'] / rates[one]:.1f})" if one in rates else "" for one in libraries]
+            mine = [rates[one] for one in ("petteia", "packed") if one in rates]
+            speedups = {one: ", ".join(f"{own / rates[one]:.1f}" for own in mine) for one in rates}
+            cells = [f"{rates[one] / 1e6:.3f} ({speedups[one]})" if one in rates else "" for one in libraries]
             print(f"| {row} | {' | '.join(cells)} |")
-        print("In parentheses: the speedup of our module.\n")
+        print("In parentheses: the speedup of our module, with floats and with bits.\n")
     if OPTIONS.only != "steps":
         rows = {name: searches(name) for name in ("connect-four", "othello")}
         kinds = list(rows["connect-four"])

@@ -43,6 +43,10 @@ class Game:
         """Returns a game after `actions`, played from the beginning or from the position that `text` names."""
     def batch(self, n: int, auto_reset: bool = True, seed: int = 0) -> Batch:
         """Returns `n` games that are stepped together; with `auto_reset`, a game that has ended begins again at once."""
+    def unpack(
+        self, packed: NDArray[np.uint64], out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Makes the planes, float32 [n, planes, height, width], of what `Batch.observe_packed` returns."""
     def perft(self, depth: int) -> int:
         """Returns the number of sequences of `depth` actions from the beginning."""
 
@@ -100,6 +104,8 @@ class Batch:
         """The player to move in each game, int8 [n]: 0 for the first player, 1 for the second."""
     def observe(self, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """Returns the planes, float32 [n, planes, height, width], each from the point of view of the player to move."""
+    def observe_packed(self, out: NDArray[np.uint64] | None = None) -> NDArray[np.uint64]:
+        """Returns the planes as bits, uint64 [n, planes, words]; `Game.unpack` makes the floats of `observe` of them."""
     def mask(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Returns which actions are legal, bool [n, actions]; none where a game is over."""
     def sample(self, seed: int | None = None) -> NDArray[np.uint16]:

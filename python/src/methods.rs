@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use numpy::{PyArray4, PyReadonlyArray3, PyUntypedArrayMethods};
 use petteia::any::{AnyGame, AnyState};
 use petteia::error::Error;
 use petteia::game::Game as _;
@@ -14,7 +15,7 @@ use pyo3::exceptions::{PyFileNotFoundError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::batch::Batch;
+use crate::batch::{Batch, filled};
 use crate::convert::{Whole, dict, raised, settings};
 use crate::game::{Game, Position, catalog};
 use crate::serve::work;
@@ -143,6 +144,41 @@ impl Game {
     #[pyo3(signature = (n, auto_reset = true, seed = Whole(0)), text_signature = "($self, n, auto_reset=True, seed=0)")]
     fn batch(&self, n: Whole<usize>, auto_reset: bool, seed: Whole<u64>) -> PyResult<Batch> {
         Batch::new(self.clone(), n.0, auto_reset, seed.0)
+    }
+
+    /// Makes the planes that `Batch.observe` returns, float32 [n, planes, height, width], of what `Batch.observe_packed`
+    /// returns.
+    #[pyo3(signature = (packed, out = None))]
+    fn unpack<'py>(
+        &self,
+        py: Python<'py>,
+        packed: PyReadonlyArray3<'py, u64>,
+        out: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray4<f32>>> {
+        let shape = self.rules.identity.shape;
+        let n = packed.shape()[0];
+        let wanted = [n, shape.planes, shape.plane_words()];
+        let words = match packed.as_slice() {
+            Ok(words) if packed.shape() == wanted => words,
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "packed: a contiguous array of shape {wanted:?} was expected, not {:?}",
+                    packed.shape()
+                )));
+            }
+        };
+        if let Some(plane) = shape.misplaced(words) {
+            return Err(PyValueError::new_err(format!(
+                "packed: plane {} of row {} has squares beyond the board",
+                plane % shape.planes,
+                plane / shape.planes
+            )));
+        }
+        let fill = |numbers: &mut [f32]| {
+            shape.expand(words, numbers);
+            Ok(())
+        };
+        filled(py, out, [n, shape.planes, shape.height, shape.width], fill)
     }
 
     /// Returns the number of sequences of `depth` actions from the beginning.

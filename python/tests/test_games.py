@@ -122,6 +122,8 @@ def test_a_batch_plays_what_single_games_play(name):
     mask = np.empty((5, game.actions), bool)
     for _ in range(game.max_plies + 1):
         assert batch.observe(out=planes) is planes and batch.mask(out=mask) is mask
+        packed = batch.observe_packed()
+        assert packed.dtype == np.uint64 and (game.unpack(packed) == planes).all()
         assert batch.to_move.tolist() == [single.to_move for single in singles]
         for row, single in enumerate(singles):
             assert batch.legal_actions(row).tolist() == single.legal_actions()
@@ -138,6 +140,20 @@ def test_a_batch_plays_what_single_games_play(name):
         if ended.all():
             return
     raise AssertionError("games do not end")
+
+
+def test_packed_planes_are_checked():
+    game = petteia.Game("tic-tac-toe")
+    batch = game.batch(2)
+    packed = batch.observe_packed()
+    assert batch.observe_packed(out=packed) is packed
+    planes = np.empty((2, *game.shape), np.float32)
+    assert game.unpack(packed, out=planes) is planes and (planes == batch.observe()).all()
+    with pytest.raises(ValueError, match="contiguous array of shape"):
+        game.unpack(packed[:, :1])
+    packed[1, 1, 0] = 1 << 9
+    with pytest.raises(ValueError, match="plane 1 of row 1 has squares beyond the board"):
+        game.unpack(packed)
 
 
 def test_a_batch_begins_again():
