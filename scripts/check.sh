@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # All checks that must pass before a change is merged: formatting, licenses of dependencies, the compiled GPU program, lints, the README's test
-# command, exports read by tract, and docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, exports in other runtimes, runs
-# shared by many processes on object stores and under schedulers, the page in a browser (if one is installed), GPUs through Vulkan (if a driver is
-# installed; a software driver is enough), packages in minimal Debian roots (if mmdebstrap can make them), and the fused forward pass under
-# AddressSanitizer (if a nightly toolchain is installed).
+# command, exports read by tract, and docs. --deep adds slow checks: perft counts, rules as text against OpenSpiel, every fault in
+# tests/it/faults, exports in other runtimes, runs shared by many processes on object stores and under schedulers, the page in a browser (if one
+# is installed), GPUs through Vulkan (if a driver is installed; a software driver is enough), packages in minimal Debian roots (if mmdebstrap
+# can make them), and the fused forward pass under AddressSanitizer (if a nightly toolchain is installed).
 #
 # The tests check exports against ONNX Runtime with the Python that PETTEIA_PYTHON names. If the variable is not set, this script
 # creates an environment under target/python, once, with the packages of scripts/check/requirements.txt.
@@ -95,6 +95,12 @@ test_module() { (cd python/tests && "$MODULE/bin/python" -m pytest --quiet -p no
 # The stubs describe everything in the compiled part except the list of names, which it creates itself.
 check_stubs() {
     (cd "$MODULE" && bin/python -m mypy.stubtest petteia._petteia --ignore-disjoint-bases --allowlist <(echo 'petteia\._petteia\.__all__'))
+}
+
+# Random games by our texts and by OpenSpiel's rules, side by side.
+compare_open_spiel() {
+    "$MODULE/bin/uv" pip install --quiet --python "$MODULE/bin/python" -r scripts/check/open-spiel-requirements.txt &&
+        "$MODULE/bin/python" scripts/check/open_spiel.py
 }
 
 # Examples of the module, with small settings.
@@ -194,6 +200,7 @@ else
 fi
 RUSTDOCFLAGS="-D warnings" step cargo doc --release --locked --no-deps
 if [ -n "${PETTEIA_DEEP:-}" ]; then
+    step compare_open_spiel
     if command -v node && command -v npm && command -v "${CHROMIUM:-chromium}"; then
         step scripts/check/page.sh "$PETTEIA"
         if command -v firefox-esr || command -v firefox; then

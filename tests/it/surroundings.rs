@@ -221,3 +221,25 @@ fn visits_that_no_search_makes_are_refused() {
         assert!(said.unwrap() >= sum, "{}", out(&verified));
     }
 }
+
+/// Rules as text are compiled; a system that forbids a process to make code gets the same answers from their trees.
+#[cfg(target_os = "linux")]
+#[test]
+fn rules_are_interpreted_where_new_code_is_forbidden() {
+    use std::os::unix::process::CommandExt;
+    const PR_SET_MDWE: i32 = 65;
+    const PR_MDWE_REFUSE_EXEC_GAIN: u64 = 1;
+    // Linux before 6.3 does not know this call
+    let forbid = || match unsafe { libc::prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    };
+    let arguments = ["check-game", "rules/breakthrough.game", "--games", "5"];
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_petteia"));
+    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let Ok(forbidden) = unsafe { command.pre_exec(forbid) }.output() else { return };
+    assert!(forbidden.status.success(), "{}", err(&forbidden));
+    assert_eq!(err(&forbidden).matches("these rules are interpreted").count(), 1, "{}", err(&forbidden));
+    let free = petteia(&arguments, "");
+    assert_eq!((out(&free), err(&free)), (out(&forbidden), String::new()));
+}
