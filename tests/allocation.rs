@@ -5,6 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use petteia::config::{Config, SearchConfig};
+use petteia::encode::Planes;
 use petteia::error::Result;
 use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::Games;
@@ -142,9 +143,28 @@ fn a_text_that_is_read_leaves_nothing_in_memory() {
         let game = Catalog::of::<Games>().open(&id, &settings).unwrap().game;
         assert_eq!(game.about().title, format!("Number {number}"));
         assert_eq!((game.options().len(), game.symmetries(&game.initial()).len()), (1, 8));
+        game
     };
-    read(0);
+    let play = |number: usize| {
+        let game = read(number);
+        let mut state = game.initial();
+        let action = game.legal(&state)[0];
+        game.play(&mut state, action);
+        assert_eq!(game.count_legal_actions(&state, &mut Vec::new()), 8);
+        game.encode(&state, &mut Planes::new(game.shape()));
+    };
+    play(0);
     let held = HELD.get();
-    (1..2000).for_each(read);
+    (1..2000).for_each(|number| drop(read(number)));
     assert_eq!(HELD.get(), held);
+    // what is played is compiled, into memory of its own
+    let mapped = mapped();
+    (2000..2200).for_each(play);
+    assert_eq!(HELD.get(), held);
+    assert!(self::mapped() < mapped + 50, "of 1,200 areas, few are left");
+}
+
+/// Returns the number of areas of this process's memory, on systems that list them.
+fn mapped() -> usize {
+    std::fs::read_to_string("/proc/self/maps").map_or(0, |maps| maps.lines().count())
 }

@@ -23,7 +23,7 @@ pub(super) mod tests;
 mod words;
 
 use std::fmt;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Type, Value, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -92,7 +92,7 @@ struct Memory<M> {
 impl<M> Drop for Memory<M> {
     #[expect(unsafe_code, reason = "the module frees its memory only on request")]
     fn drop(&mut self) {
-        let module = self.module.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        let module = self.module.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(module) = module {
             // SAFETY: the functions are fields beside this memory, which end with it
             unsafe { module.free_memory() };
@@ -202,54 +202,39 @@ fn acting<M: Mask>(facts: &Facts<M>) -> Result<Acting<M>, Failure> {
     let mut workshop = Workshop::new(facts)?;
     let can = workshop.for_players(&[types::I64; 2], Some(types::I8), emit_can)?;
     workshop.can = can.map(Some);
-    let play = [types::I64, types::I64, types::I32];
-    let play = workshop.for_players(&play, Some(types::I32), |emitter, player, arguments| {
+    let arguments = [types::I64, types::I64, types::I32];
+    let play = workshop.for_players(&arguments, Some(types::I32), |emitter, player, arguments| {
         let [things, clock, action] = arguments[..] else { unreachable!("three arguments") };
         emitter.play(Act { player, things, clock, action });
     })?;
     let list = workshop.for_players(&[types::I64; 3], Some(types::I64), emit_list)?;
-    let (module, tables) = workshop.finished()?;
+    let mut memory = workshop.finished()?;
     // SAFETY: see the declarations above
-    let (play, list) = unsafe {
-        (
-            play.map(|function| {
-                std::mem::transmute::<*const u8, PlayFunction<M>>(module.get_finalized_function(function))
-            }),
-            list.map(|function| {
-                std::mem::transmute::<*const u8, ListFunction<M>>(module.get_finalized_function(function))
-            }),
-        )
-    };
-    Ok(Acting { play, list, most: facts.shape.actions, _memory: Memory::new(module, tables) })
+    let (play, list) = unsafe { (memory.functions(play), memory.functions(list)) };
+    Ok(Acting { play, list, most: facts.shape.actions, _memory: memory })
 }
 
 #[expect(unsafe_code, reason = "the functions have the types with which they were declared")]
 fn counting<M: Mask>(facts: &Facts<M>) -> Result<Counting<M>, Failure> {
     let mut workshop = Workshop::new(facts)?;
-    let functions = workshop.for_players(&[types::I64; 2], Some(types::I64), emit_count)?;
-    let (module, tables) = workshop.finished()?;
-    // SAFETY: both functions are declared with these types
-    let count = functions.map(|function| unsafe {
-        std::mem::transmute::<*const u8, CountFunction<M>>(module.get_finalized_function(function))
-    });
-    Ok(Counting { count, _memory: Memory::new(module, tables) })
+    let count = workshop.for_players(&[types::I64; 2], Some(types::I64), emit_count)?;
+    let mut memory = workshop.finished()?;
+    // SAFETY: see the declaration above
+    Ok(Counting { count: unsafe { memory.functions(count) }, _memory: memory })
 }
 
 #[expect(unsafe_code, reason = "the functions have the types with which they were declared")]
 fn encoding<M: Mask>(facts: &Facts<M>) -> Result<Encoding<M>, Failure> {
     let mut workshop = Workshop::new(facts)?;
     let arguments = [types::I64, types::I64, types::I64, types::I8];
-    let functions = workshop.for_players(&arguments, None, |emitter, player, arguments| {
+    let encode = workshop.for_players(&arguments, None, |emitter, player, arguments| {
         let [things, clock, out, is_over] = arguments[..] else { unreachable!("four arguments") };
         emitter.encode(Encode { player, things, clock, out, is_over });
         emitter.code.builder.ins().return_(&[]);
     })?;
-    let (module, tables) = workshop.finished()?;
-    // SAFETY: both functions are declared with these types
-    let encode = functions.map(|function| unsafe {
-        std::mem::transmute::<*const u8, EncodeFunction<M>>(module.get_finalized_function(function))
-    });
-    Ok(Encoding { encode, _memory: Memory::new(module, tables) })
+    let mut memory = workshop.finished()?;
+    // SAFETY: see the declaration above
+    Ok(Encoding { encode: unsafe { memory.functions(encode) }, _memory: memory })
 }
 
 fn emit_can<M: Mask>(emitter: &mut Emitter<M>, player: usize, arguments: &[Value]) {
@@ -379,15 +364,34 @@ impl<'a, M: Mask> Workshop<'a, M> {
     }
 
     /// Makes the functions callable.
-    fn finished(mut self) -> Result<(JITModule, Tables<M>), Failure> {
-        self.module.finalize_definitions().map_err(|error| error.to_string())?;
-        Ok((self.module, self.tables))
+    fn finished(self) -> Result<Memory<M>, Failure> {
+        Memory::finished(self.module, self.tables)
     }
 }
 
 impl<M> Memory<M> {
-    fn new(module: JITModule, tables: Tables<M>) -> Memory<M> {
-        Memory { module: Mutex::new(Some(module)), _tables: tables }
+    /// Makes the functions of a module callable.
+    fn finished(module: JITModule, tables: Tables<M>) -> Result<Memory<M>, Failure> {
+        let mut memory = Memory { module: Mutex::new(Some(module)), _tables: tables };
+        memory.module().finalize_definitions().map_err(|error| error.to_string())?;
+        Ok(memory)
+    }
+
+    fn module(&mut self) -> &mut JITModule {
+        let module = self.module.get_mut().unwrap_or_else(PoisonError::into_inner);
+        module.as_mut().expect("only a drop takes the module")
+    }
+
+    /// Returns finished functions.
+    ///
+    /// SAFETY: `F` must be a pointer to a function of the types with which they were declared.
+    #[expect(unsafe_code, reason = "the addresses of compiled functions become functions")]
+    unsafe fn functions<F>(&mut self, functions: [FuncId; 2]) -> [F; 2] {
+        assert_eq!(size_of::<F>(), size_of::<*const u8>(), "a pointer");
+        functions.map(|function| {
+            let address = self.module().get_finalized_function(function);
+            unsafe { std::mem::transmute_copy(&address) }
+        })
     }
 }
 
@@ -411,9 +415,7 @@ fn try_out() -> Result<(), Failure> {
     let function =
         module.declare_anonymous_function(&context.func.signature).map_err(|error| error.to_string())?;
     module.define_function(function, &mut context).map_err(|error| error.to_string())?;
-    let made = module.finalize_definitions().map_err(|error| error.to_string());
-    drop(Memory::<u64>::new(module, Tables::default()));
-    made
+    Memory::<u64>::finished(module, Tables::default()).map(drop)
 }
 
 fn new_module() -> Result<JITModule, Failure> {
