@@ -138,10 +138,10 @@ impl Batch {
         filled(py, out, [self.len, planes, height, width], fill)
     }
 
-    /// Returns the planes as bits, uint64 [n, planes, words]: the squares of a plane in words of 64 bits, the lowest bit
-    /// first, and then the bits of its number as a 32-bit float. In a plane that has its number on all squares, all bits
-    /// of the squares are 1. This takes a small part of the time and the memory of `observe`, and `Game.unpack` makes the
-    /// same floats of it.
+    /// Returns the planes as bits, uint64 [n, planes, words]: the squares of a plane in words of 64 bits, the lowest
+    /// bit first, and then the bits of its number as a 32-bit float. In a plane that has its number on all squares, all
+    /// bits of the squares are 1. This takes a small part of the time and the memory of `observe`, and `Game.unpack`
+    /// makes the same floats of it.
     #[pyo3(signature = (out = None))]
     fn observe_packed<'py>(
         &self,

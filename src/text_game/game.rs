@@ -228,36 +228,6 @@ impl<M: Mask> TextGame<M> {
         (line, first, square)
     }
 
-    /// Plays a legal action, with compiled rules if there are any.
-    #[inline]
-    pub(super) fn played(&self, state: &mut State<M>, action: Action) {
-        let facts = &*self.0;
-        let player = state.to_move;
-        let remembers = facts.rules[0].repetition.is_some();
-        let past = remembers.then(|| state.past.with(self.occurrence(state), state));
-        let position = (&mut state.things, &mut state.clock);
-        let Some(report) = facts.program.play(facts, player.index(), position, action) else {
-            return self.play_legal(state, action);
-        };
-        if report.is_turn() {
-            state.to_move = player.other();
-        }
-        state.result = report.result();
-        if let Some(past) = past {
-            let is_new = report.has_changed() && !facts.can_come_back;
-            state.past = if is_new { Past::default() } else { past };
-            // the first ends come before a repetition
-            let rules = &facts.rules[player.index()];
-            let ends = rules.ends.len() as u16;
-            if state.result.is_none_or(|(_, reason)| reason > ends)
-                && let Some((times, verdict)) = &rules.repetition
-                && state.past.count(self.occurrence(state)) + 1 >= usize::from(*times)
-            {
-                state.result = Some((self.result_of(state, verdict, player), ends + 1));
-            }
-        }
-    }
-
     /// Plays a legal action.
     pub(super) fn play_legal(&self, state: &mut State<M>, action: Action) {
         let (index, plane, square) = self.decoded(state, action);
@@ -365,7 +335,7 @@ impl<M: Mask> TextGame<M> {
     }
 
     /// Returns the result of an end from the point of view of a player.
-    fn result_of(&self, state: &State<M>, ending: &Ending<M>, player: Player) -> Outcome {
+    pub(super) fn result_of(&self, state: &State<M>, ending: &Ending<M>, player: Player) -> Outcome {
         match ending {
             Ending::Win => Outcome::Win(player),
             Ending::Loss => Outcome::Win(player.other()),

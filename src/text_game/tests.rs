@@ -209,7 +209,8 @@ fn who_captures_the_last_attacker_wins_brandubh() {
     assert_eq!(game.outcome(&state), Some(Outcome::Win(Player::Second)));
 }
 
-fn all_texts() -> Vec<(String, String)> {
+/// Returns the names and the texts of `rules/`.
+pub(super) fn all_texts() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut texts: Vec<(String, String)> = paths

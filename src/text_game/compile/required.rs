@@ -176,7 +176,11 @@ impl<M: Mask> Emitter<'_, '_, M> {
             }
         }
         // the cheap tests come first
-        tests.sort_by_key(|test| matches!(test, Test::Again(condition) if costs_much(condition)));
+        tests.sort_by_key(|test| match test {
+            Test::Again(condition) if costs_much(condition) => 2,
+            Test::IfChanged(..) => 1,
+            Test::Again(_) => 0,
+        });
         self.kept_squares(search, line, plane, squares, &tests)
     }
 

@@ -110,7 +110,7 @@ impl<M: Mask> Emitter<'_, '_, M> {
     fn up_to(&mut self, view: ViewId, both: &[Set<M>; 2]) -> Words {
         let [what, then] = self.both(view, both);
         let Some(ahead) = self.direction else { return self.code.none() };
-        let then = self.code.without(then, what);
+        let then = if self.are_apart(&both[0], &both[1]) { then } else { self.code.without(then, what) };
         let front = self.code.before(then, &ahead);
         let front = self.code.and(front, what);
         self.code.fill(front, what, &Step::back(&ahead), self.longest)

@@ -1,13 +1,12 @@
 //! Compares compiled rules with the trees that they are compiled from.
 
-use std::fs;
-
 use crate::encode::Planes;
 use crate::game::{Action, Game};
 use crate::options::Settings;
 use crate::random::{Purpose, choose, stream};
 use crate::text_game::mask::Mask;
 use crate::text_game::state::State;
+use crate::text_game::tests::all_texts;
 use crate::text_game::{TextGame, encode, read, with_game};
 
 /// Plays random games of at most 300 actions, and compares the actions, their number, the planes, and the position
@@ -61,19 +60,11 @@ fn actions<M: Mask>(game: &TextGame<M>, state: &State<M>) -> Vec<Action> {
 #[test]
 fn compiled_rules_play_as_their_trees_do() {
     let games = std::env::var("PETTEIA_GAMES").ok().and_then(|games| games.parse().ok()).unwrap_or(8);
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rules");
-    let mut texts = 0;
-    for entry in fs::read_dir(folder).expect("the folder of texts") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|extension| extension == "game") {
-            let text = fs::read_to_string(&path).expect("a text");
-            let game = read(&text, &Settings::new()).unwrap_or_else(|problem| panic!("{path:?}: {problem}"));
-            let positions = with_game!(&game, game => compare(game, games));
-            assert!(positions.is_some_and(|positions| positions as u64 > games), "{path:?} is compiled");
-            texts += 1;
-        }
+    for (name, text) in all_texts() {
+        let game = read(&text, &Settings::new()).unwrap_or_else(|problem| panic!("{name}: {problem}"));
+        let positions = with_game!(&game, game => compare(game, games));
+        assert!(positions.is_some_and(|positions| positions as u64 > games), "{name} is compiled");
     }
-    assert!(texts >= 20);
 }
 
 /// Boards of all sizes of words, and with all ways in which the second player sees them.
@@ -81,8 +72,7 @@ fn compiled_rules_play_as_their_trees_do() {
 fn options_of_texts_are_compiled() {
     let sizes = [("cage", vec![4, 6, 8]), ("hex", vec![3, 8, 9, 14, 19]), ("gomoku", vec![8, 9, 12, 19])];
     for (name, sizes) in sizes {
-        let path = format!("{}/rules/{name}.game", env!("CARGO_MANIFEST_DIR"));
-        let text = fs::read_to_string(path).expect("a text");
+        let (_, text) = all_texts().into_iter().find(|(known, _)| known == name).expect("a text");
         for size in sizes {
             let settings = [("size".to_string(), toml::Value::Integer(size))].into();
             let game = read(&text, &settings).unwrap_or_else(|problem| panic!("{name} {size}: {problem}"));
