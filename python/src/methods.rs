@@ -146,8 +146,8 @@ impl Game {
         Batch::new(self.clone(), n.0, auto_reset, seed.0)
     }
 
-    /// Makes the planes that `Batch.observe` returns, float32 [n, planes, height, width], of what `Batch.observe_packed`
-    /// returns.
+    /// Makes the planes that `Batch.observe` returns, float32 [n, planes, height, width], of what
+    /// `Batch.observe_packed` returns.
     #[pyo3(signature = (packed, out = None))]
     fn unpack<'py>(
         &self,
