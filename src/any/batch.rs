@@ -84,15 +84,7 @@ impl Batch {
     /// # Panics
     /// If `out` has another length.
     pub fn observe(&mut self, out: &mut [f32]) {
-        let each = self.shape.input_len();
-        assert_eq!(out.len(), self.len * each, "planes for each game");
-        match &mut *self.blocks {
-            [only] => only.observe(out),
-            blocks => {
-                let blocks = blocks.par_iter_mut().zip(out.par_chunks_mut(BLOCK * each));
-                blocks.for_each(|(block, out)| block.observe(out));
-            }
-        }
+        self.write_rows(out, self.shape.input_len(), |block, out| block.observe(out));
     }
 
     /// Writes the planes as words, `[len, planes, words]`, as [`Planes::words`] has them. This takes a small part of
@@ -101,13 +93,22 @@ impl Batch {
     /// # Panics
     /// If `out` has another length.
     pub fn observe_words(&mut self, out: &mut [u64]) {
-        let each = self.shape.words();
-        assert_eq!(out.len(), self.len * each, "words for each game");
+        self.write_rows(out, self.shape.words(), |block, out| block.observe_words(out));
+    }
+
+    /// Calls `write` with each block and the part of `out` with its rows, each of which has `each` numbers.
+    fn write_rows<T: Send>(
+        &mut self,
+        out: &mut [T],
+        each: usize,
+        write: impl Fn(&mut dyn GameBlock, &mut [T]) + Sync,
+    ) {
+        assert_eq!(out.len(), self.len * each, "planes for each game");
         match &mut *self.blocks {
-            [only] => only.observe_words(out),
+            [only] => write(&mut **only, out),
             blocks => {
                 let blocks = blocks.par_iter_mut().zip(out.par_chunks_mut(BLOCK * each));
-                blocks.for_each(|(block, out)| block.observe_words(out));
+                blocks.for_each(|(block, out)| write(&mut **block, out));
             }
         }
     }

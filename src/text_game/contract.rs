@@ -92,7 +92,34 @@ impl<M: Mask> Game for TextGame<M> {
     }
 
     fn play(&self, state: &mut State<M>, action: Action) {
-        self.played(state, action);
+        let facts = &*self.0;
+        if !facts.program.can_play(facts) {
+            return self.play_legal(state, action);
+        }
+        let player = state.to_move;
+        let remembers = facts.rules[0].repetition.is_some();
+        let past = remembers.then(|| state.past.with(self.occurrence(state), state));
+        let position = (&mut state.things, &mut state.clock);
+        let Some(report) = facts.program.play(facts, player.index(), position, action) else {
+            return self.play_legal(state, action);
+        };
+        if report.is_turn() {
+            state.to_move = player.other();
+        }
+        state.result = report.result();
+        if let Some(past) = past {
+            let is_new = report.has_changed() && !facts.can_come_back;
+            state.past = if is_new { Past::default() } else { past };
+            // the first ends come before a repetition
+            let rules = &facts.rules[player.index()];
+            let ends = rules.ends.len() as u16;
+            if state.result.is_none_or(|(_, reason)| reason > ends)
+                && let Some((times, verdict)) = &rules.repetition
+                && state.past.count(self.occurrence(state)) + 1 >= usize::from(*times)
+            {
+                state.result = Some((self.result_of(state, verdict, player), ends + 1));
+            }
+        }
     }
 
     fn outcome(&self, state: &State<M>) -> Option<Outcome> {
@@ -220,36 +247,6 @@ impl<M: Mask> Game for TextGame<M> {
 }
 
 impl<M: Mask> TextGame<M> {
-    /// Plays a legal action, with compiled rules if there are any.
-    #[inline]
-    pub(super) fn played(&self, state: &mut State<M>, action: Action) {
-        let facts = &*self.0;
-        let player = state.to_move;
-        let remembers = facts.rules[0].repetition.is_some();
-        let past = remembers.then(|| state.past.with(self.occurrence(state), state));
-        let position = (&mut state.things, &mut state.clock);
-        let Some(report) = facts.program.play(facts, player.index(), position, action) else {
-            return self.play_legal(state, action);
-        };
-        if report.is_turn() {
-            state.to_move = player.other();
-        }
-        state.result = report.result();
-        if let Some(past) = past {
-            let is_new = report.has_changed() && !facts.can_come_back;
-            state.past = if is_new { Past::default() } else { past };
-            // the first ends come before a repetition
-            let rules = &facts.rules[player.index()];
-            let ends = rules.ends.len() as u16;
-            if state.result.is_none_or(|(_, reason)| reason > ends)
-                && let Some((times, verdict)) = &rules.repetition
-                && state.past.count(self.occurrence(state)) + 1 >= usize::from(*times)
-            {
-                state.result = Some((self.result_of(state, verdict, player), ends + 1));
-            }
-        }
-    }
-
     /// Describes the part of a position that the board does not show.
     fn note(&self, state: &State<M>) -> String {
         let words = &self.0.words;

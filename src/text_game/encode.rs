@@ -1,12 +1,11 @@
 //! Writes the planes of a position.
 
 use super::ast::Side;
-use super::eval::Sight;
 use super::game::TextGame;
 use super::limits::MOST_LINES;
 use super::mask::Mask;
 use super::planes::Plane;
-use super::rules::{ANY_LINE, Clock, Move, NOWHERE, Rules};
+use super::rules::{ANY_LINE, Clock, Move, NOWHERE};
 use super::state::State;
 use super::text::CounterOf;
 use crate::encode::Planes;
@@ -40,7 +39,20 @@ pub(super) fn write_by_trees<M: Mask>(game: &TextGame<M>, state: &State<M>, plan
     let mut targets = [[M::NONE; MOST_LINES]; 2];
     if state.result.is_none() {
         for (at, (rules, clock)) in [(own, &state.clock), (enemy, &clock)].into_iter().enumerate() {
-            find_targets(game, rules, &sights[at], clock, &mut targets[at]);
+            rules.each(&sights[at], clock, &mut |line, plane, squares| {
+                let to = match &rules.lines[line].moves {
+                    Move::From(planes) => {
+                        let plane = &planes[plane - rules.lines[line].first];
+                        // for a hop off the board, show the last square on the board
+                        let inside = squares & plane.by.inner;
+                        let outside = squares & !plane.by.inner;
+                        plane.by.of(inside) | plane.step.of(outside)
+                    }
+                    _ => squares,
+                };
+                targets[at][of.kin[line]] |= to;
+                false
+            });
         }
     }
     for (plane, what) in of.encoding.iter().enumerate() {
@@ -84,28 +96,4 @@ pub(super) fn write_by_trees<M: Mask>(game: &TextGame<M>, state: &State<M>, plan
             Plane::First => planes.fill(plane, f32::from(player == 0)),
         }
     }
-}
-
-/// Adds to `targets`, for each line, the squares to which its legal actions lead.
-fn find_targets<M: Mask>(
-    game: &TextGame<M>,
-    rules: &Rules<M>,
-    sight: &Sight<M>,
-    clock: &Clock,
-    targets: &mut [M; MOST_LINES],
-) {
-    rules.each(sight, clock, &mut |line, plane, squares| {
-        let to = match &rules.lines[line].moves {
-            Move::From(planes) => {
-                let plane = &planes[plane - rules.lines[line].first];
-                // for a hop off the board, show the last square on the board
-                let inside = squares & plane.by.inner;
-                let outside = squares & !plane.by.inner;
-                plane.by.of(inside) | plane.step.of(outside)
-            }
-            _ => squares,
-        };
-        targets[game.0.kin[line]] |= to;
-        false
-    });
 }

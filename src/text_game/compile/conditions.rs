@@ -4,7 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::emitter::{Emitter, Label, StuckArguments, ViewId};
-use super::words::{Step, Words};
+use super::words::Words;
 use crate::text_game::ast::{Compare, Side, Spot};
 use crate::text_game::mask::Mask;
 use crate::text_game::ops::{Condition, Number, Set};
@@ -207,7 +207,7 @@ impl<M: Mask> Emitter<'_, '_, M> {
                     self.code.constant(if is_near { !M::NONE } else { M::NONE })
                 }
                 None => match single {
-                    Some(single) => self.code.around(single, around.directions.iter().map(Step::ahead)),
+                    Some(single) => self.code.around(single, &around.directions),
                     None => self.code.none(),
                 },
             },

@@ -12,6 +12,7 @@ use cranelift_frontend::Variable;
 
 use super::tables::Tables;
 use super::words::{Code, Words};
+use crate::board::Symmetry;
 use crate::text_game::game::Facts;
 use crate::text_game::mask::Mask;
 use crate::text_game::ops::{Ahead, Things};
@@ -243,7 +244,7 @@ impl<'a, 'f, M: Mask> Emitter<'a, 'f, M> {
     }
 
     /// Loads the square of the piece that continues.
-    pub(super) fn load_moved(&mut self, clock: Value) -> super::words::Words {
+    pub(super) fn load_moved(&mut self, clock: Value) -> Words {
         let number = self.code.load_number(types::I16, clock, offset_of!(Clock, moved));
         let is_there = self.code.builder.ins().icmp_imm_u(IntCC::NotEqual, number, i64::from(NOWHERE));
         let (square, there) = (self.code.square(number), self.code.all_if(is_there));
@@ -256,6 +257,11 @@ impl<'a, 'f, M: Mask> Emitter<'a, 'f, M> {
             quiet: self.code.load_number(types::I16, clock, offset_of!(Clock, quiet)),
             passes: self.code.load_number(types::I8, clock, offset_of!(Clock, passes)),
         };
+    }
+
+    /// Returns whether a player sees the board turned.
+    pub(super) fn is_turned(&self, player: usize) -> bool {
+        player == 1 && self.facts.turning != Symmetry::IDENTITY
     }
 
     /// Returns whether a player may act twice in a row.

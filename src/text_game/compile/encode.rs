@@ -3,12 +3,11 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 
 use super::emitter::{Emitter, View, ViewId};
 use super::lines::{Search, Sink};
 use super::words::Words;
-use crate::board::Symmetry;
 use crate::text_game::ast::Side;
 use crate::text_game::mask::Mask;
 use crate::text_game::planes::Plane;
@@ -36,7 +35,7 @@ impl<M: Mask> Emitter<'_, '_, M> {
     /// Emits all planes but that of repetitions.
     pub(super) fn encode(&mut self, encode: Encode) {
         let mut own = self.opening(encode.player, encode.things, encode.clock);
-        if encode.player == 1 && self.facts.turning != Symmetry::IDENTITY {
+        if self.is_turned(encode.player) {
             own = self.turned_view(own);
         }
         let View { player, position, .. } = self.seen(own).clone();
@@ -169,8 +168,7 @@ impl<M: Mask> Emitter<'_, '_, M> {
         let all = self.code.number(-1);
         let all = self.code.each(|_, _| all);
         self.code.store_set(all, out, offset);
-        let bits: Type = types::I32;
-        let bits = self.code.builder.ins().bitcast(bits, MemFlagsData::new(), number);
+        let bits = self.code.builder.ins().bitcast(types::I32, MemFlagsData::new(), number);
         let bits = self.code.builder.ins().uextend(types::I64, bits);
         self.code.store(bits, out, offset + 8 * self.code.words);
     }

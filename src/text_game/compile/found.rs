@@ -120,24 +120,20 @@ impl<M: Mask> Emitter<'_, '_, M> {
     /// Maps squares of the board to those in a player's view.
     fn turned(&mut self, squares: Words, player: usize) -> Words {
         let facts = self.facts;
-        if player == 0 || facts.turning == Symmetry::IDENTITY {
+        if !self.is_turned(player) {
             return squares;
         }
         if facts.turning == Symmetry::ROW_MIRROR {
             let Shape { height, width, .. } = facts.shape;
             return self.code.rows_mirrored(squares, facts.row, (height, width));
         }
-        let slot = self.code.scratch_set();
-        let zero = self.code.zero;
-        for index in 0..self.code.words {
-            self.code.store(zero, slot, 8 * index);
-        }
+        let slot = self.code.scratch(8 * self.code.words);
+        let none = self.code.none();
+        self.code.store_set(none, slot, 0);
         let table = self.code.number(facts.turned.as_ptr() as i64);
         let is_one_word = self.code.words == 1;
         self.code.each_square(squares, |code, square| {
-            let twice = code.builder.ins().ishl_imm_u(square, 1);
-            let entry = code.builder.ins().iadd(table, twice);
-            let turned = code.load_number(types::I16, entry, 0);
+            let turned = code.load_entry(types::I16, table, square);
             let place = if is_one_word {
                 slot
             } else {

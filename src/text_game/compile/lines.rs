@@ -7,9 +7,10 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 
 use super::emitter::{Emitter, Label, ViewId};
-use super::words::{Step, Words};
+use super::words::Words;
 use crate::text_game::ast::Side;
 use crate::text_game::mask::Mask;
+use crate::text_game::ops::Ahead;
 use crate::text_game::rules::{ANY_LINE, ActionPlane, Clock, Line, Move, Rays, Through};
 use crate::text_game::text::Next;
 
@@ -174,13 +175,12 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
             Move::Place | Move::Drop => self.set(view, &line.to),
             Move::To(steps) => {
                 let to = self.set(view, &line.to);
-                let steps: Vec<Step<M>> = steps.iter().map(Step::ahead).collect();
                 let reached = match &line.through {
                     Some(through) => {
                         let open = self.set(view, &through.set);
-                        self.slides(who, &steps, through, open)
+                        self.slides(who, steps, through, open)
                     }
-                    None => self.code.around(who, steps.into_iter()),
+                    None => self.code.around(who, steps),
                 };
                 self.code.and(to, reached)
             }
@@ -201,23 +201,23 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
     }
 
     /// Returns the squares that slides reach from `who`.
-    fn slides(&mut self, who: Words, steps: &[Step<M>], through: &Through<M>, open: Words) -> Words {
+    fn slides(&mut self, who: Words, steps: &[Ahead<M>], through: &Through<M>, open: Words) -> Words {
         let mut all = self.code.none();
         for step in steps {
             if through.least == 1 && through.most >= self.longest {
                 let filled = self.code.fill(who, open, step, self.longest);
-                let reached = self.code.step(filled, step);
+                let reached = self.code.ahead(filled, step);
                 all = self.code.or(all, reached);
                 continue;
             }
-            let mut front = self.code.step(who, step);
+            let mut front = self.code.ahead(who, step);
             for distance in 1..=through.most {
                 if distance >= through.least {
                     all = self.code.or(all, front);
                 }
                 if distance < through.most {
                     let on = self.code.and(front, open);
-                    front = self.code.step(on, step);
+                    front = self.code.ahead(on, step);
                 }
             }
         }
@@ -277,8 +277,7 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
             && line.required.is_empty()
             && line.exactly.is_none()
         {
-            let steps: Vec<Step<M>> =
-                planes.iter().step_by(slide.most).map(|plane| Step::ahead(&plane.step)).collect();
+            let steps: Vec<Ahead<M>> = planes.iter().step_by(slide.most).map(|plane| plane.step).collect();
             let reached = self.slides(who, &steps, slide, open);
             let reached = self.code.and(reached, to);
             return self.gather(reached, any);

@@ -22,6 +22,7 @@ mod tables;
 pub(super) mod tests;
 mod words;
 
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -43,7 +44,6 @@ use super::game::Facts;
 use super::mask::Mask;
 use super::ops::Things;
 use super::rules::Clock;
-use crate::board::Symmetry;
 use crate::encode::Planes;
 use crate::game::Action;
 
@@ -56,6 +56,14 @@ type PlayFunction<M> = unsafe extern "C" fn(*mut Things<M>, *mut Clock, u32) -> 
 type ListFunction<M> = unsafe extern "C" fn(*const Things<M>, *const Clock, *mut Action) -> u64;
 type CountFunction<M> = unsafe extern "C" fn(*const Things<M>, *const Clock) -> u64;
 type EncodeFunction<M> = unsafe extern "C" fn(*const Things<M>, *const Clock, *mut u64, bool);
+
+/// The largest number of actions of a game for which a list has room for all of them.
+const FEW_ACTIONS: usize = 128;
+
+thread_local! {
+    /// Room for all actions of a game.
+    static SCRATCH: RefCell<Vec<Action>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The compiled functions of a text. Each group is compiled when it is first used.
 pub(super) struct Program<M: Mask> {
@@ -134,14 +142,32 @@ impl<M: Mask> Program<M> {
         out: &mut Vec<Action>,
     ) -> bool {
         let Some(acting) = self.acting(facts) else { return false };
-        out.clear();
-        out.reserve(acting.most + MOST_SLOTS);
-        // SAFETY: the function reads a position of this text, and writes into the room that is reserved
-        unsafe {
-            let count = acting.list[player](things, clock, out.as_mut_ptr());
-            out.set_len(count as usize);
+        let write = |out: &mut Vec<Action>| {
+            out.clear();
+            out.reserve(acting.most + MOST_SLOTS);
+            // SAFETY: the function reads a position of this text, and writes into the room that is reserved
+            unsafe {
+                let count = acting.list[player](things, clock, out.as_mut_ptr());
+                out.set_len(count as usize);
+            }
+        };
+        if acting.most <= FEW_ACTIONS {
+            write(out);
+        } else {
+            // a list that the caller keeps has only as much room as its actions need
+            SCRATCH.with_borrow_mut(|scratch| {
+                write(scratch);
+                out.clear();
+                out.extend_from_slice(scratch);
+            });
         }
         true
+    }
+
+    /// Returns whether the functions that play games are compiled.
+    #[inline]
+    pub(super) fn can_play(&self, facts: &Facts<M>) -> bool {
+        self.acting(facts).is_some()
     }
 
     /// Plays a legal action; returns `None`, and does nothing, if the action is not compiled.
@@ -254,7 +280,7 @@ fn emit_list<M: Mask>(emitter: &mut Emitter<M>, player: usize, arguments: &[Valu
     let facts = emitter.facts;
     let view = emitter.opening(player, arguments[0], arguments[1]);
     // if the lines have many planes, the position is turned once, instead of the actions of each plane
-    let is_turned = player == 1 && facts.turning != Symmetry::IDENTITY && facts.rules[0].planes > facts.sets;
+    let is_turned = emitter.is_turned(player) && facts.rules[0].planes > facts.sets;
     let view = if is_turned { emitter.turned_view(view) } else { view };
     let start = arguments[2];
     let at = emitter.code.variable(types::I64, start);

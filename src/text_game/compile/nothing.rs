@@ -44,6 +44,10 @@ impl<M: Mask> Program<M> {
         false
     }
 
+    pub(super) fn can_play(&self, _: &Facts<M>) -> bool {
+        false
+    }
+
     pub(super) fn play(
         &self,
         _: &Facts<M>,

@@ -8,6 +8,7 @@ use cranelift_frontend::Variable;
 
 use super::emitter::{Emitter, Position, Route, StuckArguments, ViewId};
 use super::report::{CHANGED, NOT_COMPILED, OUTCOME, REASON, TURN, outcome_bits};
+use super::words::Words;
 use crate::encode::Shape;
 use crate::game::{Outcome, Player};
 use crate::text_game::ast::Side;
@@ -76,9 +77,8 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
         let is_on_square = self.code.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, action, on_squares);
         let owner = self.code.builder.ins().select(is_on_square, plane, extra);
         let owners = self.code.number(rules.owners.as_ptr() as i64);
-        let entry = self.code.builder.ins().iadd(owners, owner);
-        let owner = self.code.load(types::I8, entry, 0);
-        let owner = self.code.builder.ins().uextend(types::I32, owner);
+        let owner = self.code.load_entry(types::I8, owners, owner);
+        let owner = self.code.builder.ins().ireduce(types::I32, owner);
         let blocks: Vec<_> = rules.lines.iter().map(|_| self.code.builder.create_block()).collect();
         let calls: Vec<_> =
             blocks.iter().map(|block| self.code.builder.func.dfg.block_call(*block, &[])).collect();
@@ -128,17 +128,11 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
 
     /// Maps the square of an action to the board.
     fn on_board(&mut self, square: Value, player: usize) -> Value {
-        let is_same = self.facts.turned.iter().enumerate().all(|(from, to)| from == usize::from(*to));
-        if player == 0 || is_same { square } else { self.entry(&self.facts.turned, types::I16, square) }
-    }
-
-    /// Loads an entry of a table of numbers without a sign.
-    fn entry<T>(&mut self, table: &[T], ty: Type, index: Value) -> Value {
-        let shift = size_of::<T>().trailing_zeros();
-        let offset = self.code.builder.ins().ishl_imm_u(index, i64::from(shift));
-        let table = self.code.number(table.as_ptr() as i64);
-        let entry = self.code.builder.ins().iadd(table, offset);
-        self.code.load_number(ty, entry, 0)
+        if !self.is_turned(player) {
+            return square;
+        }
+        let table = self.code.number(self.facts.turned.as_ptr() as i64);
+        self.code.load_entry(types::I16, table, square)
     }
 
     /// Returns the squares of an action.
@@ -181,10 +175,8 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
                 let from = self.code.square(square);
                 let ahead = |emit: &mut Self, by: &dyn Fn(usize) -> i32| {
                     let table = emit.tables.numbers((0..planes.len()).map(|plane| i64::from(by(plane))));
-                    let offset = emit.code.builder.ins().ishl_imm_u(plane, 3);
                     let table = emit.code.number(table);
-                    let entry = emit.code.builder.ins().iadd(table, offset);
-                    let by = emit.code.load(types::I64, entry, 0);
+                    let by = emit.code.load_entry(types::I64, table, plane);
                     let to = emit.code.builder.ins().iadd(square, by);
                     emit.code.square(to)
                 };
@@ -226,7 +218,7 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
         if remembers || counts_quiet {
             let changed: Vec<usize> =
                 (0..before.sets.len()).filter(|set| before.sets[*set] != after.sets[*set]).collect();
-            let mut number = |sets: &mut dyn Iterator<Item = super::words::Words>| {
+            let mut number = |sets: &mut dyn Iterator<Item = Words>| {
                 let zero = self.code.number(0);
                 sets.fold(zero, |sum, set| {
                     let count = self.code.count(set);

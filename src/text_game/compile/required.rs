@@ -156,18 +156,25 @@ impl<M: Mask> Emitter<'_, '_, M> {
         let View { player, position, moved, .. } = self.seen(search.view).clone();
         let rules = &self.facts.rules[player];
         let varied = varied(rules, line);
-        let no_square = self.code.none();
-        // the sets that all actions leave, or change, alike
-        let route = self.route(search.view, line, plane, no_square);
-        let alike = self.performed(player, line, route, position.clone(), moved);
-        let alike = self.view(player, alike, route, moved);
+        // a view in which only the sets that all actions leave, or change, alike have a meaning
+        let mut alike = None;
         let mut tests = Vec::new();
         for condition in line.required.iter().flat_map(split) {
             let reads = Reads::of_condition(rules, condition);
             if reads.others || reads.from {
                 tests.push(Test::Again(condition));
             } else if reads.sets & varied == 0 {
-                self.require(alike, condition, none);
+                let view = match alike {
+                    Some(view) => view,
+                    None => {
+                        let no_square = self.code.none();
+                        let route = self.route(search.view, line, plane, no_square);
+                        let after = self.performed(player, line, route, position.clone(), moved);
+                        self.view(player, after, route, moved)
+                    }
+                };
+                alike = Some(view);
+                self.require(view, condition, none);
             } else if costs_much(condition) {
                 let before = self.holds(search.view, condition);
                 tests.push(Test::IfChanged(condition, reads.sets, before));

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::emitter::{Emitter, ViewId};
-use super::words::{Step, Words};
+use super::words::Words;
 use crate::text_game::ast::Along;
 use crate::text_game::mask::Mask;
 use crate::text_game::ops::{Ahead, Compiled, Set, Slot, SquareRun};
@@ -47,7 +47,7 @@ impl<M: Mask> Emitter<'_, '_, M> {
             Set::Others(around) => {
                 let (of, going) = (self.set(view, &around.of), self.going);
                 let others = around.directions.iter().filter(|ahead| ahead.compass != going);
-                self.code.around(of, others.map(Step::ahead))
+                self.code.around(of, others)
             }
             Set::Leap(leaping) => {
                 let of = self.set(view, &leaping.of);
@@ -113,7 +113,7 @@ impl<M: Mask> Emitter<'_, '_, M> {
         let then = if self.are_apart(&both[0], &both[1]) { then } else { self.code.without(then, what) };
         let front = self.code.before(then, &ahead);
         let front = self.code.and(front, what);
-        self.code.fill(front, what, &Step::back(&ahead), self.longest)
+        self.code.fill(front, what, &ahead.back(), self.longest)
     }
 
     /// Returns the squares of a set that is searched for along several directions.
@@ -125,23 +125,22 @@ impl<M: Mask> Emitter<'_, '_, M> {
         let to = self.seen(view).route.to;
         let mut all = self.code.none();
         for ahead in &along.directions {
-            let steps = [Step::ahead(ahead), Step::back(ahead)];
+            let steps = [*ahead, ahead.back()];
             let found = match set {
                 Set::Reach(_) if self.is_single(&along.of) => self.ray(of, with, ahead),
                 Set::Reach(_) => {
                     let filled = self.code.fill(of, with, &steps[0], self.longest);
-                    self.code.step(filled, &steps[0])
+                    self.code.ahead(filled, &steps[0])
                 }
                 Set::Beyond(_) => {
                     let run = self.run(of, with, &steps[0]);
-                    let next = self.code.step(run, &steps[0]);
+                    let next = self.code.ahead(run, &steps[0]);
                     self.code.without(next, of)
                 }
                 Set::Custodial(_) if self.code.words == 1 && self.are_apart(&along.of, &along.with) => {
                     let to = self.code.and(to, with);
-                    let back = ahead.back();
-                    let [one, other] = [ahead, &back].map(|ahead| {
-                        let reached = self.ray(to, of, ahead);
+                    let [one, other] = steps.map(|step| {
+                        let reached = self.ray(to, of, &step);
                         let end = self.code.and(reached, with);
                         let is_closed = self.code.any(end);
                         let (run, none) = (self.code.and(reached, of), self.code.none());
@@ -195,7 +194,7 @@ impl<M: Mask> Emitter<'_, '_, M> {
     /// Returns the squares one step from a set in any of these directions. For a single square, they are looked up.
     fn around(&mut self, of: Words, steps: &[Ahead<M>], is_single: bool) -> Words {
         if !is_single || steps.len() < 3 || of.of().contains(&self.code.zero) {
-            return self.code.around(of, steps.iter().map(Step::ahead));
+            return self.code.around(of, steps);
         }
         let near = |square: usize| steps.iter().fold(M::NONE, |set, step| set | step.of(M::of(square)));
         let table = self.tables.near(steps, self.facts.shape.cells(), near);
@@ -207,7 +206,7 @@ impl<M: Mask> Emitter<'_, '_, M> {
     /// the first square that is not open.
     pub(super) fn ray(&mut self, from: Words, open: Words, ahead: &Ahead<M>) -> Words {
         if self.code.words > 1 {
-            let filled = self.code.fill(from, open, &Step::ahead(ahead), self.longest);
+            let filled = self.code.fill(from, open, ahead, self.longest);
             return self.code.ahead(filled, ahead);
         }
         let rays = self.tables.rays(ahead, self.facts.shape.cells());
@@ -225,8 +224,8 @@ impl<M: Mask> Emitter<'_, '_, M> {
     }
 
     /// Returns the squares of `what` that follow `begin` without a gap.
-    fn run(&mut self, what: Words, begin: Words, step: &Step<M>) -> Words {
-        let front = self.code.step(begin, step);
+    fn run(&mut self, what: Words, begin: Words, step: &Ahead<M>) -> Words {
+        let front = self.code.ahead(begin, step);
         let front = self.code.and(front, what);
         self.code.fill(front, what, step, self.longest)
     }

@@ -38,7 +38,7 @@ pub(in crate::text_game) fn compare<M: Mask>(game: &TextGame<M>, games: u64) -> 
             }
             let action = choose(&mut random, &listed);
             let (mut compiled, mut by_trees) = (state.clone(), state.clone());
-            game.played(&mut compiled, action);
+            game.play(&mut compiled, action);
             game.play_legal(&mut by_trees, action);
             assert_eq!(compiled, by_trees, "{}, {}", place(), game.action_text(&state, action));
             state = compiled;
@@ -97,5 +97,17 @@ fn long_rules_are_not_compiled() {
         let action = game.legal(&state)[0];
         game.play(&mut state, action);
         assert_eq!(game.legal(&state), actions(game, &state));
+    });
+}
+
+/// A batch keeps a list of legal actions for each of its games.
+#[test]
+fn a_list_has_no_room_for_actions_that_are_not_legal() {
+    let (_, text) = all_texts().into_iter().find(|(name, _)| name == "amazons").expect("a text");
+    let game = read(&text, &Settings::new()).unwrap_or_else(|problem| panic!("{problem}"));
+    with_game!(&game, game => {
+        let legal = game.legal(&game.initial());
+        assert_eq!(legal.len(), 80);
+        assert!(legal.capacity() < 200 && game.0.shape.actions > 5000, "{}", legal.capacity());
     });
 }

@@ -33,30 +33,6 @@ impl Words {
     }
 }
 
-/// A step as an operation on sets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Step<M> {
-    /// The squares from which the step stays on the board.
-    inner: M,
-    by: i32,
-}
-
-impl<M: Mask> Step<M> {
-    pub(super) fn ahead(ahead: &Ahead<M>) -> Step<M> {
-        Step { inner: ahead.inner, by: ahead.by }
-    }
-
-    /// The step in the opposite direction.
-    pub(super) fn back(ahead: &Ahead<M>) -> Step<M> {
-        Step { inner: ahead.inner.shifted(ahead.by), by: -ahead.by }
-    }
-
-    /// The squares that the step leads to.
-    fn outer(&self) -> M {
-        self.inner.shifted(self.by)
-    }
-}
-
 /// A function that is being emitted.
 pub(super) struct Code<'f> {
     pub builder: FunctionBuilder<'f>,
@@ -64,11 +40,6 @@ pub(super) struct Code<'f> {
     pub words: usize,
     /// The number 0, by which empty words are known.
     pub zero: Value,
-}
-
-/// Accesses to memory that the caller has made and aligned.
-pub(super) fn trusted() -> MemFlagsData {
-    MemFlagsData::trusted()
 }
 
 impl Code<'_> {
@@ -86,7 +57,7 @@ impl Code<'_> {
     }
 
     pub(super) fn load(&mut self, ty: Type, from: Value, offset: usize) -> Value {
-        self.builder.ins().load(ty, trusted(), from, offset as i32)
+        self.builder.ins().load(ty, MemFlagsData::trusted(), from, offset as i32)
     }
 
     /// Loads an unsigned number as 64 bits.
@@ -95,8 +66,15 @@ impl Code<'_> {
         self.builder.ins().uextend(types::I64, number)
     }
 
+    /// Loads an unsigned number from a table of numbers of this type.
+    pub(super) fn load_entry(&mut self, ty: Type, table: Value, index: Value) -> Value {
+        let offset = self.builder.ins().imul_imm_u(index, i64::from(ty.bytes()));
+        let entry = self.builder.ins().iadd(table, offset);
+        if ty == types::I64 { self.load(ty, entry, 0) } else { self.load_number(ty, entry, 0) }
+    }
+
     pub(super) fn store(&mut self, value: Value, to: Value, offset: usize) {
-        self.builder.ins().store(trusted(), value, to, offset as i32);
+        self.builder.ins().store(MemFlagsData::trusted(), value, to, offset as i32);
     }
 
     pub(super) fn each(&mut self, mut word: impl FnMut(&mut Self, usize) -> Value) -> Words {
@@ -219,39 +197,37 @@ impl Code<'_> {
         }
     }
 
-    /// Returns the squares one step from `set`.
-    pub(super) fn step<M: Mask>(&mut self, set: Words, step: &Step<M>) -> Words {
-        if step.inner.is_none() {
-            return self.none();
-        }
-        let inner = self.within(set, step.inner);
-        self.shifted(inner, step.by)
-    }
-
+    /// Returns the squares one step ahead of `set`.
     pub(super) fn ahead<M: Mask>(&mut self, set: Words, ahead: &Ahead<M>) -> Words {
-        self.step(set, &Step::ahead(ahead))
+        let inner = self.within(set, ahead.inner);
+        self.shifted(inner, ahead.by)
     }
 
+    /// Returns the squares from which the step leads to one of `set`.
     pub(super) fn before<M: Mask>(&mut self, set: Words, ahead: &Ahead<M>) -> Words {
-        self.step(set, &Step::back(ahead))
+        self.ahead(set, &ahead.back())
     }
 
     /// Returns the union of the squares one step from `set` in these directions.
-    pub(super) fn around<M: Mask>(&mut self, set: Words, steps: impl Iterator<Item = Step<M>>) -> Words {
+    pub(super) fn around<'a, M: Mask>(
+        &mut self,
+        set: Words,
+        steps: impl IntoIterator<Item = &'a Ahead<M>>,
+    ) -> Words {
         let none = self.none();
-        steps.fold(none, |all, step| {
-            let next = self.step(set, &step);
+        steps.into_iter().fold(none, |all, step| {
+            let next = self.ahead(set, step);
             self.or(all, next)
         })
     }
 
     /// Returns `from` and all squares of `over` that follow it, in the direction of the step, without a gap. The reach
     /// doubles with every operation, up to `most` squares.
-    pub(super) fn fill<M: Mask>(&mut self, from: Words, over: Words, step: &Step<M>, most: usize) -> Words {
+    pub(super) fn fill<M: Mask>(&mut self, from: Words, over: Words, step: &Ahead<M>, most: usize) -> Words {
         if step.inner.is_none() {
             return from;
         }
-        let (mut filled, mut open) = (from, self.within(over, step.outer()));
+        let (mut filled, mut open) = (from, self.within(over, step.back().inner));
         let (mut reached, mut by) = (0, 1);
         while reached < most {
             let next = self.shifted(filled, step.by * by);
@@ -359,11 +335,6 @@ impl Code<'_> {
             let is_here = code.builder.ins().icmp_imm_u(IntCC::Equal, word, index as i64);
             code.builder.ins().select(is_here, bit, zero)
         })
-    }
-
-    /// Returns the address of room for a set.
-    pub(super) fn scratch_set(&mut self) -> Value {
-        self.scratch(8 * self.words)
     }
 
     /// Returns the address of room for some bytes.
