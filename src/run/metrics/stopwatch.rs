@@ -38,20 +38,20 @@ impl PartTimer {
 }
 
 impl Took {
-    /// Returns wall-clock seconds, rounded to hundredths as in the metrics.
+    /// Returns wall-clock seconds, rounded to thousandths as in the metrics.
     pub(in crate::run) fn seconds(self) -> f64 {
         rounded(self.clock)
     }
 
-    /// Returns CPU seconds, rounded to hundredths.
+    /// Returns CPU seconds, rounded to thousandths.
     pub(in crate::run) fn cpu_seconds(self) -> Option<f64> {
         self.cpu.map(rounded)
     }
 }
 
-/// Returns a time in seconds, rounded to hundredths.
+/// Returns a time in seconds, rounded to thousandths: a small generation takes a few of them.
 pub(in crate::run) fn rounded(time: Duration) -> f64 {
-    (time.as_secs_f64() * 100.0).round() / 100.0
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
 /// The time that each part of a run took over all sessions, in seconds of wall-clock time or of CPU time. Work that was
