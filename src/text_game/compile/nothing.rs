@@ -23,6 +23,7 @@ pub(crate) fn obstacle() -> Option<&'static str> {
 }
 
 /// What a compiled play of an action has found out, which never exists here.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Report {}
 
 impl Report {
