@@ -65,9 +65,6 @@ impl<M: Mask> Game for TextGame<M> {
         let facts = &*self.0;
         let position = (&state.things, &state.clock);
         if facts.program.list(facts, state.to_move.index(), position, out) {
-            if !facts.is_ascending {
-                out.sort_unstable();
-            }
             return;
         }
         self.each_legal(state, &mut |first, squares: M| {

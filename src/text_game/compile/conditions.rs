@@ -7,10 +7,10 @@ use super::emitter::{Emitter, Label, StuckArguments, ViewId};
 use super::words::Words;
 use crate::text_game::ast::{Compare, Side, Spot};
 use crate::text_game::mask::Mask;
-use crate::text_game::ops::{Condition, Number, Set};
+use crate::text_game::ops::{Ahead, Condition, Number, Set, Slot};
 use crate::text_game::rules::{ActionPlane, Line};
 
-impl<M: Mask> Emitter<'_, '_, M> {
+impl<'a, M: Mask> Emitter<'a, '_, M> {
     fn number(&mut self, view: ViewId, number: &Number<M>) -> Value {
         match number {
             Number::Is(number) => self.code.number(*number),
@@ -86,6 +86,9 @@ impl<M: Mask> Emitter<'_, '_, M> {
                 self.code.any(begins)
             }
             Condition::Any(of) => {
+                if let Some(is_hit) = self.is_hit(view, of) {
+                    return is_hit;
+                }
                 let of = self.set(view, of);
                 self.code.any(of)
             }
@@ -134,6 +137,79 @@ impl<M: Mask> Emitter<'_, '_, M> {
                 let [one, other] = both.each_ref().map(|part| self.holds(view, part));
                 self.code.builder.ins().bor(one, other)
             }
+        }
+    }
+
+    /// For a set of one piece where lines or leaps from other pieces lead: returns whether it has a square. The lines are
+    /// searched from the one piece, as lines to the others.
+    fn is_hit(&mut self, view: ViewId, set: &Set<M>) -> Option<Value> {
+        if self.code.words > 1 {
+            return None;
+        }
+        let Set::And(both) = self.meaning(view, set) else { return None };
+        let at = both.iter().position(|part| self.is_single(part))?;
+        let mut ways = Vec::new();
+        self.ways(view, &both[1 - at], &mut ways)?;
+        let target = self.set(view, &both[at]);
+        let mut hits = self.code.none();
+        let mut lines: Vec<(Ahead<M>, &Set<M>, Words)> = Vec::new();
+        for way in ways {
+            match way {
+                Set::Leap(leaping) => {
+                    let of = self.set(view, &leaping.of);
+                    let back: Vec<_> = leaping.leaps.iter().map(Ahead::back).collect();
+                    let near = self.around(target, &back, true);
+                    let near = self.code.and(near, of);
+                    hits = self.code.or(hits, near);
+                }
+                Set::Reach(along) => {
+                    let of = self.set(view, &along.of);
+                    for ahead in &along.directions {
+                        let back = ahead.back();
+                        match lines.iter_mut().find(|(known, over, _)| *known == back && **over == along.with)
+                        {
+                            Some((_, _, ends)) => *ends = self.code.or(*ends, of),
+                            None => lines.push((back, &along.with, of)),
+                        }
+                    }
+                }
+                _ => unreachable!("a way that `ways` has found"),
+            }
+        }
+        for (ahead, over, ends) in lines {
+            let over = self.set(view, over);
+            let ray = self.ray(target, over, &ahead);
+            let hit = self.code.and(ray, ends);
+            hits = self.code.or(hits, hit);
+        }
+        Some(self.code.any(hits))
+    }
+
+    /// Adds the lines and leaps whose union a set is; returns `None` if it is anything else.
+    fn ways<'s>(&self, view: ViewId, set: &'s Set<M>, ways: &mut Vec<&'s Set<M>>) -> Option<()>
+    where
+        'a: 's,
+    {
+        match self.meaning(view, set) {
+            Set::Or(both) => both.iter().try_for_each(|part| self.ways(view, part, ways)),
+            way @ (Set::Leap(_) | Set::Reach(_)) => {
+                ways.push(way);
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the definition of a named set that is not known yet.
+    fn meaning<'s>(&self, view: ViewId, set: &'s Set<M>) -> &'s Set<M>
+    where
+        'a: 's,
+    {
+        match set {
+            Set::Leaf(Slot::Kept(index)) if !self.known.sets.contains_key(&(view, *index)) => {
+                self.meaning(view, &self.facts.rules[self.seen(view).player].sets[*index])
+            }
+            set => set,
         }
     }
 

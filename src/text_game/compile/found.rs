@@ -1,10 +1,11 @@
 //! Emits what is done with the actions that a search finds.
 
-use cranelift_codegen::ir::{InstBuilder, types};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 
+use super::actions::first_word;
 use super::emitter::{Emitter, Position, View, ViewId};
-use super::lines::{MOST_SLOTS, Search, Sink};
+use super::lines::{Search, Sink};
 use super::words::Words;
 use crate::board::Symmetry;
 use crate::encode::Shape;
@@ -41,8 +42,7 @@ impl<M: Mask> Emitter<'_, '_, M> {
             return self.jump_if(any, yes);
         }
         let none = self.label();
-        let is_slide = line.through.is_some() && matches!(line.moves, Move::From(_));
-        if !(is_slide && line.required.is_empty() && matches!(search.sink, Sink::List { .. })) {
+        if !(line.required.is_empty() && matches!(search.sink, Sink::Mark { .. })) {
             self.skip_if_none(search, squares, none);
         }
         let squares = if line.required.is_empty() {
@@ -53,12 +53,13 @@ impl<M: Mask> Emitter<'_, '_, M> {
             squares
         };
         match search.sink {
-            Sink::List { at, .. } => self.write(search, line, plane, squares, at),
-            Sink::Count(count) => {
-                let squares = if matches!(line.moves, Move::Drop) { self.columns(squares) } else { squares };
-                let (before, more) = (self.code.builder.use_var(count), self.code.count(squares));
-                let sum = self.code.builder.ins().iadd(before, more);
-                self.code.builder.def_var(count, sum);
+            Sink::Mark { words, any } => {
+                self.mark(search, line, plane, squares, words);
+                if let Some(any) = any {
+                    let (before, more) = (self.code.builder.use_var(any), self.code.any_word(squares));
+                    let after = self.code.builder.ins().bor(before, more);
+                    self.code.builder.def_var(any, after);
+                }
             }
             Sink::Can { can, .. } => {
                 let only_passing = self.code.byte(2);
@@ -83,20 +84,16 @@ impl<M: Mask> Emitter<'_, '_, M> {
         self.code.or(inside, outside)
     }
 
-    /// Writes the numbers of the actions of a plane.
-    fn write(&mut self, search: Search, line: &Line<M>, plane: usize, squares: Words, at: Variable) {
+    /// Marks the actions of a plane.
+    fn mark(&mut self, search: Search, line: &Line<M>, plane: usize, squares: Words, words: Value) {
         let player = self.seen(search.view).player;
-        let (squares, first) = match line.moves {
-            Move::Drop => (self.columns_seen(squares, player), line.first),
-            Move::Pass | Move::Swap => (squares, line.first),
-            _ => (self.turned(squares, player), (line.first + plane) * self.facts.shape.cells()),
+        let squares = match line.moves {
+            Move::Drop => self.columns_seen(squares, player),
+            Move::Pass | Move::Swap => squares,
+            _ => self.turned(squares, player),
         };
-        let slots = match &line.moves {
-            // far slides are rare
-            Move::From(planes) => MOST_SLOTS.saturating_sub(planes[plane].distance.max(1) - 1).max(1),
-            _ => 0,
-        };
-        self.code.write_squares(squares, first as i64, slots, at);
+        let first = first_word(&self.facts.rules[player], line, self.code.words);
+        self.code.store_set(squares, words, 8 * (first + self.code.words * plane));
     }
 
     /// Returns the second player's view of a position with both players exchanged. In it, the first player has the

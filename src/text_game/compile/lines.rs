@@ -14,16 +14,12 @@ use crate::text_game::ops::Ahead;
 use crate::text_game::rules::{ANY_LINE, ActionPlane, Clock, Line, Move, Rays, Through};
 use crate::text_game::text::Next;
 
-/// The largest number of actions that are written at once.
-pub(super) const MOST_SLOTS: usize = 4;
-
 /// What is done with the actions that are found.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sink {
-    /// Their numbers are written, from `start` on; `at` is the place of the next one.
-    List { start: Value, at: Variable },
-    /// They are counted.
-    Count(Variable),
+    /// They are marked in `words`, which are empty before (see [`super::actions`]). The variable becomes other than 0
+    /// if there is an action; it is kept if lines of later groups depend on it.
+    Mark { words: Value, any: Option<Variable> },
     /// The search ends at `yes` when an action other than passing is found. The variable becomes 2 if the player can
     /// only pass.
     Can { yes: Label, can: Variable },
@@ -114,11 +110,8 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
     /// Ends the search if an earlier group of lines has an action.
     fn end_of_group(&mut self, sink: Sink, end: Label) {
         let has_any = match sink {
-            Sink::List { start, at } => {
-                let at = self.code.builder.use_var(at);
-                self.code.builder.ins().icmp(IntCC::NotEqual, at, start)
-            }
-            Sink::Count(any) | Sink::Can { can: any, .. } | Sink::Targets { any, .. } => {
+            Sink::Mark { any: None, .. } => unreachable!("a text with groups of lines"),
+            Sink::Mark { any: Some(any), .. } | Sink::Can { can: any, .. } | Sink::Targets { any, .. } => {
                 self.code.builder.use_var(any)
             }
         };
@@ -286,6 +279,8 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
             let of = self.set(view, of);
             self.lines_by_count(lines, of)
         });
+        // to search further costs less than to test whether there is anything to search
+        let is_short = line.conditions.is_empty() && line.required.is_empty();
         let run = line.through.as_ref().map_or(1, |through| through.most);
         let least = line.through.as_ref().map_or(0, |through| through.least);
         for (direction, planes) in planes.chunks(run).enumerate() {
@@ -303,7 +298,7 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
                         (None, Some(open)) => {
                             let squares = emit.slide_before(line, plane, before, to, open, distance);
                             before = Some(squares);
-                            if !line.by_direction {
+                            if !(line.by_direction || is_short && matches!(search.sink, Sink::Mark { .. })) {
                                 emit.jump_if_none(squares, known_before);
                             }
                             squares

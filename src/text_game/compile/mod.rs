@@ -8,6 +8,7 @@
 //! `required`, and `found` search for legal actions, `act` and `play` perform them, and `encode` writes planes.
 
 mod act;
+mod actions;
 mod conditions;
 mod emitter;
 mod encode;
@@ -22,7 +23,6 @@ mod tables;
 pub(super) mod tests;
 mod words;
 
-use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -33,9 +33,10 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 
+use self::actions::Layout;
 use self::emitter::{Emitter, Times};
 use self::encode::Encode;
-use self::lines::{MOST_SLOTS, Search, Sink};
+use self::lines::{Search, Sink};
 use self::play::Act;
 use self::report::Report;
 use self::tables::Tables;
@@ -53,36 +54,20 @@ type Failure = String;
 const TOO_LONG: &str = "the rules are too long to compile";
 
 type PlayFunction<M> = unsafe extern "C" fn(*mut Things<M>, *mut Clock, u32) -> u32;
-type ListFunction<M> = unsafe extern "C" fn(*const Things<M>, *const Clock, *mut Action) -> u64;
-type CountFunction<M> = unsafe extern "C" fn(*const Things<M>, *const Clock) -> u64;
+type MarkFunction<M> = unsafe extern "C" fn(*const Things<M>, *const Clock, *mut u64);
 type EncodeFunction<M> = unsafe extern "C" fn(*const Things<M>, *const Clock, *mut u64, bool);
-
-/// The largest number of actions of a game for which a list has room for all of them.
-const FEW_ACTIONS: usize = 128;
-
-thread_local! {
-    /// Room for all actions of a game.
-    static SCRATCH: RefCell<Vec<Action>> = const { RefCell::new(Vec::new()) };
-}
 
 /// The compiled functions of a text. Each group is compiled when it is first used.
 pub(super) struct Program<M: Mask> {
     acting: OnceLock<Result<Acting<M>, Failure>>,
-    counting: OnceLock<Result<Counting<M>, Failure>>,
     encoding: OnceLock<Result<Encoding<M>, Failure>>,
 }
 
 /// The functions that play games, for each player.
 struct Acting<M: Mask> {
     play: [PlayFunction<M>; 2],
-    list: [ListFunction<M>; 2],
-    /// The most actions that a position can have.
-    most: usize,
-    _memory: Memory<M>,
-}
-
-struct Counting<M: Mask> {
-    count: [CountFunction<M>; 2],
+    mark: [MarkFunction<M>; 2],
+    actions: [Layout; 2],
     _memory: Memory<M>,
 }
 
@@ -116,7 +101,7 @@ impl<M: Mask> fmt::Debug for Program<M> {
 
 impl<M: Mask> Default for Program<M> {
     fn default() -> Program<M> {
-        Program { acting: OnceLock::new(), counting: OnceLock::new(), encoding: OnceLock::new() }
+        Program { acting: OnceLock::new(), encoding: OnceLock::new() }
     }
 }
 
@@ -142,25 +127,9 @@ impl<M: Mask> Program<M> {
         out: &mut Vec<Action>,
     ) -> bool {
         let Some(acting) = self.acting(facts) else { return false };
-        let write = |out: &mut Vec<Action>| {
-            out.clear();
-            out.reserve(acting.most + MOST_SLOTS);
-            // SAFETY: the function reads a position of this text, and writes into the room that is reserved
-            unsafe {
-                let count = acting.list[player](things, clock, out.as_mut_ptr());
-                out.set_len(count as usize);
-            }
-        };
-        if acting.most <= FEW_ACTIONS {
-            write(out);
-        } else {
-            // a list that the caller keeps has only as much room as its actions need
-            SCRATCH.with_borrow_mut(|scratch| {
-                write(scratch);
-                out.clear();
-                out.extend_from_slice(scratch);
-            });
-        }
+        // SAFETY: the function reads a position of this text, and marks words of its layout
+        let find = |words: *mut u64| unsafe { acting.mark[player](things, clock, words) };
+        acting.actions[player].list(clock.phase, find, out);
         true
     }
 
@@ -195,9 +164,10 @@ impl<M: Mask> Program<M> {
         things: &Things<M>,
         clock: &Clock,
     ) -> Option<usize> {
-        let counting = self.counting.get_or_init(|| counting(facts)).as_ref().ok()?;
-        // SAFETY: the function reads a position of this text
-        Some(unsafe { counting.count[player](things, clock) } as usize)
+        let acting = self.acting(facts)?;
+        // SAFETY: the function reads a position of this text, and marks words of its layout
+        let find = |words: *mut u64| unsafe { acting.mark[player](things, clock, words) };
+        Some(acting.actions[player].count(clock.phase, find))
     }
 
     /// Writes all planes but that of repetitions; returns false if the text is not compiled.
@@ -233,20 +203,12 @@ fn acting<M: Mask>(facts: &Facts<M>) -> Result<Acting<M>, Failure> {
         let [things, clock, action] = arguments[..] else { unreachable!("three arguments") };
         emitter.play(Act { player, things, clock, action });
     })?;
-    let list = workshop.for_players(&[types::I64; 3], Some(types::I64), emit_list)?;
+    let mark = workshop.for_players(&[types::I64; 3], None, emit_mark)?;
     let mut memory = workshop.finished()?;
     // SAFETY: see the declarations above
-    let (play, list) = unsafe { (memory.functions(play), memory.functions(list)) };
-    Ok(Acting { play, list, most: facts.shape.actions, _memory: memory })
-}
-
-#[expect(unsafe_code, reason = "the functions have the types with which they were declared")]
-fn counting<M: Mask>(facts: &Facts<M>) -> Result<Counting<M>, Failure> {
-    let mut workshop = Workshop::new(facts)?;
-    let count = workshop.for_players(&[types::I64; 2], Some(types::I64), emit_count)?;
-    let mut memory = workshop.finished()?;
-    // SAFETY: see the declaration above
-    Ok(Counting { count: unsafe { memory.functions(count) }, _memory: memory })
+    let (play, mark) = unsafe { (memory.functions(play), memory.functions(mark)) };
+    let actions = facts.rules.each_ref().map(|rules| Layout::new(rules, facts.shape.cells()));
+    Ok(Acting { play, mark, actions, _memory: memory })
 }
 
 #[expect(unsafe_code, reason = "the functions have the types with which they were declared")]
@@ -276,28 +238,18 @@ fn emit_can<M: Mask>(emitter: &mut Emitter<M>, player: usize, arguments: &[Value
     emitter.code.builder.ins().return_(&[one]);
 }
 
-fn emit_list<M: Mask>(emitter: &mut Emitter<M>, player: usize, arguments: &[Value]) {
+fn emit_mark<M: Mask>(emitter: &mut Emitter<M>, player: usize, arguments: &[Value]) {
     let facts = emitter.facts;
     let view = emitter.opening(player, arguments[0], arguments[1]);
+    let rules = &facts.rules[player];
     // if the lines have many planes, the position is turned once, instead of the actions of each plane
-    let is_turned = emitter.is_turned(player) && facts.rules[0].planes > facts.sets;
+    let is_turned = emitter.is_turned(player) && rules.planes > facts.sets;
     let view = if is_turned { emitter.turned_view(view) } else { view };
-    let start = arguments[2];
-    let at = emitter.code.variable(types::I64, start);
-    emitter.find(Search::new(view, arguments[1], Sink::List { start, at }));
-    let at = emitter.code.builder.use_var(at);
-    let bytes = emitter.code.builder.ins().isub(at, start);
-    let count = emitter.code.builder.ins().ushr_imm_u(bytes, 1);
-    emitter.code.builder.ins().return_(&[count]);
-}
-
-fn emit_count<M: Mask>(emitter: &mut Emitter<M>, player: usize, arguments: &[Value]) {
-    let view = emitter.opening(player, arguments[0], arguments[1]);
+    let has_groups = rules.lines.iter().any(|line| line.group != rules.lines[0].group);
     let none = emitter.code.number(0);
-    let count = emitter.code.variable(types::I64, none);
-    emitter.find(Search::new(view, arguments[1], Sink::Count(count)));
-    let count = emitter.code.builder.use_var(count);
-    emitter.code.builder.ins().return_(&[count]);
+    let any = has_groups.then(|| emitter.code.variable(types::I64, none));
+    emitter.find(Search::new(view, arguments[1], Sink::Mark { words: arguments[2], any }));
+    emitter.code.builder.ins().return_(&[]);
 }
 
 /// Makes the functions of a text.

@@ -1,6 +1,6 @@
 //! Emits the sets of a text, as [`Sight::set`](crate::text_game::eval::Sight::set) evaluates them.
 
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 
 use super::emitter::{Emitter, ViewId};
 use super::words::Words;
@@ -167,7 +167,7 @@ impl<M: Mask> Emitter<'_, '_, M> {
     }
 
     /// Returns whether a set has at most one square.
-    fn is_single(&self, set: &Set<M>) -> bool {
+    pub(super) fn is_single(&self, set: &Set<M>) -> bool {
         let facts = self.facts;
         let kinds = facts.rules[0].kinds;
         match set {
@@ -192,7 +192,7 @@ impl<M: Mask> Emitter<'_, '_, M> {
     }
 
     /// Returns the squares one step from a set in any of these directions. For a single square, they are looked up.
-    fn around(&mut self, of: Words, steps: &[Ahead<M>], is_single: bool) -> Words {
+    pub(super) fn around(&mut self, of: Words, steps: &[Ahead<M>], is_single: bool) -> Words {
         if !is_single || steps.len() < 3 || of.of().contains(&self.code.zero) {
             return self.code.around(of, steps);
         }
@@ -220,7 +220,9 @@ impl<M: Mask> Emitter<'_, '_, M> {
         let offset = self.code.builder.ins().imul_imm_u(index, size_of::<M>() as i64);
         let table = self.code.number(table);
         let entry = self.code.builder.ins().iadd(table, offset);
-        self.code.load_set(entry, 0)
+        // a table never changes, so what a loop needs of it can be loaded before the loop
+        let flags = MemFlagsData::trusted().with_readonly().with_can_move();
+        self.code.each(|code, index| code.builder.ins().load(types::I64, flags, entry, 8 * index as i32))
     }
 
     /// Returns the squares of `what` that follow `begin` without a gap.

@@ -430,41 +430,6 @@ impl Code<'_> {
         })
     }
 
-    /// Writes the numbers of the squares of a set, with `first` added, in ascending order, as 16 bits each; `at` is the
-    /// place of the next one. The first `slots` of them are written without a branch, which may write that many numbers
-    /// too many.
-    pub(super) fn write_squares(&mut self, set: Words, first: i64, slots: usize, at: Variable) {
-        let write = |code: &mut Self, square: Value, to: Value, offset: usize| {
-            let number = code.builder.ins().iadd_imm_s(square, first);
-            let number = code.builder.ins().ireduce(types::I16, number);
-            code.store(number, to, offset);
-        };
-        let mut set = set;
-        if set.len == 1 && slots > 0 {
-            let to = self.builder.use_var(at);
-            let count = self.count(set);
-            let mut rest = set.of[0];
-            for slot in 0..slots {
-                let square = self.builder.ins().ctz(rest);
-                write(self, square, to, 2 * slot);
-                let less = self.builder.ins().iadd_imm_s(rest, -1);
-                rest = self.builder.ins().band(rest, less);
-            }
-            let most = self.number(slots as i64);
-            let written = self.builder.ins().umin(count, most);
-            let bytes = self.builder.ins().ishl_imm_u(written, 1);
-            let next = self.builder.ins().iadd(to, bytes);
-            self.builder.def_var(at, next);
-            set.of[0] = rest;
-        }
-        self.each_square(set, |code, square| {
-            let to = code.builder.use_var(at);
-            write(code, square, to, 0);
-            let next = code.builder.ins().iadd_imm_s(to, 2);
-            code.builder.def_var(at, next);
-        });
-    }
-
     /// Emits a loop over the squares of a set in ascending order; `each` gets the number of a square.
     pub(super) fn each_square(&mut self, set: Words, mut each: impl FnMut(&mut Self, Value)) {
         for (index, word) in set.of().iter().enumerate() {
