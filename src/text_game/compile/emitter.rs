@@ -15,7 +15,7 @@ use super::words::{Code, Words};
 use crate::board::Symmetry;
 use crate::text_game::game::Facts;
 use crate::text_game::mask::Mask;
-use crate::text_game::ops::{Ahead, Things};
+use crate::text_game::ops::{Ahead, Condition, Things};
 use crate::text_game::rules::{ANY_LINE, Clock, Line, NOWHERE};
 use crate::text_game::text::Next;
 
@@ -93,6 +93,8 @@ pub(super) struct Emitter<'a, 'f, M: Mask> {
     /// What has been computed on every way to here.
     pub known: Known,
     labels: Vec<(Block, Option<Known>)>,
+    /// Conditions that several lines require, and whether they hold before an action.
+    pub held: Vec<(&'a Condition<M>, Value)>,
     /// The words of the squares that a line leads to.
     pub targets: Vec<Variable>,
     /// The direction in which a piece moves, while the sets of its target squares are evaluated.
@@ -129,6 +131,7 @@ impl<'a, 'f, M: Mask> Emitter<'a, 'f, M> {
             views: Vec::new(),
             known: Known::default(),
             labels: Vec::new(),
+            held: Vec::new(),
             targets: Vec::new(),
             going: u8::MAX,
             direction: None,

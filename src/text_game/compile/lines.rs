@@ -97,6 +97,9 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
             self.jump(end);
             self.place(any_line);
         }
+        if matches!(search.sink, Sink::Mark { .. }) {
+            self.hold(search.view, here().map(|(_, line)| line));
+        }
         let mut group = None;
         for (index, line) in here() {
             if group.is_some_and(|group| group != line.group) {
@@ -105,6 +108,7 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
             group = Some(line.group);
             self.line(search, index);
         }
+        self.held.clear();
     }
 
     /// Ends the search if an earlier group of lines has an action.

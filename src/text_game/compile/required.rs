@@ -142,7 +142,34 @@ enum Test<'a, M: Mask> {
     IfChanged(&'a Condition<M>, u32, Value),
 }
 
-impl<M: Mask> Emitter<'_, '_, M> {
+/// Returns whether a required condition is tested after an action only if the action changes what it depends on.
+fn is_kept<M: Mask>(rules: &Rules<M>, condition: &Condition<M>, varied: u32) -> bool {
+    let reads = Reads::of_condition(rules, condition);
+    !(reads.others || reads.from || reads.sets & varied == 0) && costs_much(condition)
+}
+
+impl<'a, M: Mask> Emitter<'a, '_, M> {
+    /// Tests, before a search of lines, what several of them require and most actions leave as it is.
+    pub(super) fn hold(&mut self, view: ViewId, lines: impl Iterator<Item = &'a Line<M>>) {
+        let rules = &self.facts.rules[self.seen(view).player];
+        let mut conditions: Vec<&'a Condition<M>> = Vec::new();
+        for line in lines {
+            let varied = varied(rules, line);
+            let kept =
+                line.required.iter().flat_map(split).filter(|condition| is_kept(rules, condition, varied));
+            conditions.extend(kept);
+        }
+        let mut rest = &conditions[..];
+        while let [condition, others @ ..] = rest {
+            rest = others;
+            let is_known = self.held.iter().any(|(known, _)| known == condition);
+            if !is_known && others.contains(condition) {
+                let holds = self.holds(view, condition);
+                self.held.push((condition, holds));
+            }
+        }
+    }
+
     /// Returns the squares of the actions after which all conditions that the line requires hold; jumps to `none` if a
     /// condition holds for none of them. If the search only asks whether there is an action, it ends at the first.
     pub(super) fn without_refused(
@@ -176,7 +203,8 @@ impl<M: Mask> Emitter<'_, '_, M> {
                 alike = Some(view);
                 self.require(view, condition, none);
             } else if costs_much(condition) {
-                let before = self.holds(search.view, condition);
+                let known = self.held.iter().find(|(known, _)| *known == condition).map(|(_, value)| *value);
+                let before = known.unwrap_or_else(|| self.holds(search.view, condition));
                 tests.push(Test::IfChanged(condition, reads.sets, before));
             } else {
                 tests.push(Test::Again(condition));

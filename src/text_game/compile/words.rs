@@ -375,8 +375,12 @@ impl Code<'_> {
         self.builder.ins().jump(header, &seeds.args().collect::<Vec<_>>());
         self.builder.switch_to_block(header);
         let mut reached = now;
-        for ahead in directions {
-            let next = self.ahead(reached, ahead);
+        let mut rest: Vec<&Ahead<M>> = directions.iter().collect();
+        while let Some(ahead) = rest.pop() {
+            // opposite steps do not wait for each other
+            let opposite =
+                rest.iter().position(|other| other.by == -ahead.by).map(|index| rest.remove(index));
+            let next = self.around(reached, std::iter::once(ahead).chain(opposite));
             let next = self.and(next, within);
             reached = self.or(reached, next);
         }
