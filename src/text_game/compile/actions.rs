@@ -30,13 +30,13 @@ pub(super) struct Layout {
     reader: Reader,
 }
 
-/// Functions that may be called only on machines with the instructions that they use. They leave the words empty.
+/// Functions that may be called only on machines with the instructions that they use.
 #[derive(Debug)]
 struct Reader {
     /// Counts actions.
-    count: unsafe fn(&mut [u64]) -> usize,
+    count: unsafe fn(&[u64]) -> usize,
     /// Appends actions to a list; the second argument has the action of the lowest bit of each word.
-    append: unsafe fn(&mut [u64], &[u16], &mut Vec<Action>),
+    append: unsafe fn(&[u64], &[u16], &mut Vec<Action>),
 }
 
 impl Layout {
@@ -61,27 +61,25 @@ impl Layout {
         Layout { firsts, phases: (0..phases).map(phase).collect(), reader: Reader::here() }
     }
 
-    /// Calls `find` with empty words, and `then` with those of a phase, which it must leave empty.
+    /// Calls `find` with empty words, and `then` with those of a phase.
     #[inline]
-    fn found<R>(
-        &self,
-        phase: u8,
-        find: impl FnOnce(*mut u64),
-        then: impl FnOnce(&mut [u64], &[u16]) -> R,
-    ) -> R {
-        let found = |words: &mut [u64]| {
-            find(words.as_mut_ptr());
-            let range = self.phases[usize::from(phase)].clone();
-            then(&mut words[range.clone()], &self.firsts[range])
-        };
+    fn found<R>(&self, phase: u8, find: impl FnOnce(*mut u64), then: impl FnOnce(&[u64], &[u16]) -> R) -> R {
+        let range = self.phases[usize::from(phase)].clone();
+        let firsts = &self.firsts[range.clone()];
         if self.firsts.len() <= FEW_WORDS {
-            return found(&mut [0; FEW_WORDS]);
+            let mut words = [0; FEW_WORDS];
+            find(words.as_mut_ptr());
+            return then(&words[range], firsts);
         }
         WORDS.with_borrow_mut(|words| {
             if words.len() < self.firsts.len() {
                 words.resize(self.firsts.len(), 0);
             }
-            found(words)
+            find(words.as_mut_ptr());
+            let words = &mut words[range];
+            let result = then(words, firsts);
+            words.fill(0);
+            result
         })
     }
 
@@ -130,12 +128,12 @@ impl Reader {
 }
 
 #[inline(always)]
-fn count(words: &mut [u64]) -> usize {
-    words.iter_mut().map(|word| std::mem::take(word).count_ones() as usize).sum()
+fn count(words: &[u64]) -> usize {
+    words.iter().map(|word| word.count_ones() as usize).sum()
 }
 
 #[inline(always)]
-fn append(words: &mut [u64], firsts: &[u16], out: &mut Vec<Action>) {
+fn append(words: &[u64], firsts: &[u16], out: &mut Vec<Action>) {
     // a loop with a fixed number of steps, most of which write an action, is faster than one for each action
     const AT_ONCE: usize = 4;
     append_with(words, firsts, out, |bits, count, first, to| {
@@ -157,7 +155,7 @@ const ROOM: usize = 64;
 #[inline(always)]
 #[expect(unsafe_code, reason = "actions are written into the room behind a list")]
 fn append_with(
-    words: &mut [u64],
+    words: &[u64],
     firsts: &[u16],
     out: &mut Vec<Action>,
     write: impl Fn(u64, usize, u16, &mut [MaybeUninit<Action>; ROOM]),
@@ -183,7 +181,6 @@ fn append_with(
             filled.each_square(|index| put(words[index], firsts[index]));
         }
     }
-    words.fill(0);
     // SAFETY: all actions up to here are written
     unsafe { out.set_len(end) };
 }
@@ -200,12 +197,12 @@ mod x86 {
     use super::Action;
 
     #[target_feature(enable = "popcnt,bmi1")]
-    pub(super) fn count(words: &mut [u64]) -> usize {
+    pub(super) fn count(words: &[u64]) -> usize {
         super::count(words)
     }
 
     #[target_feature(enable = "popcnt,bmi1")]
-    pub(super) fn append(words: &mut [u64], firsts: &[u16], out: &mut Vec<Action>) {
+    pub(super) fn append(words: &[u64], firsts: &[u16], out: &mut Vec<Action>) {
         super::append(words, firsts, out);
     }
 
@@ -222,7 +219,7 @@ mod x86 {
     /// Gathers the squares of a word with one instruction.
     #[target_feature(enable = "avx512bw,avx512vbmi2,popcnt,bmi1")]
     #[expect(unsafe_code, reason = "vectors are loaded from memory and stored to it")]
-    pub(super) fn append_wide(words: &mut [u64], firsts: &[u16], out: &mut Vec<Action>) {
+    pub(super) fn append_wide(words: &[u64], firsts: &[u16], out: &mut Vec<Action>) {
         // SAFETY: the array is as long as the vector
         let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };
         super::append_with(words, firsts, out, |bits, count, first, to| {
