@@ -49,7 +49,7 @@ impl Layout {
         others.sort_by_key(|line| line.first);
         let of_others = others.iter().flat_map(|line| (0..words).map(|word| line.first + 64 * word));
         let firsts = of_planes.chain(of_others).map(|first| first as u16).collect();
-        let phases = rules.lines.iter().map(|line| line.phase).max().unwrap_or(0) + 1;
+        let reader = readers().next().expect("every machine can run the plain functions");
         let phase = |phase: usize| {
             let ranges = rules.lines.iter().filter(|line| line.phase == phase).map(|line| {
                 let first = first_word(rules, line, words);
@@ -58,7 +58,7 @@ impl Layout {
             let all = ranges.reduce(|all, more| all.start.min(more.start)..all.end.max(more.end));
             all.unwrap_or(0..0)
         };
-        Layout { firsts, phases: (0..phases).map(phase).collect(), reader: Reader::here() }
+        Layout { firsts, phases: (0..rules.passes.len()).map(phase).collect(), reader }
     }
 
     /// Calls `find` with empty words, and `then` with those of a phase.
@@ -110,21 +110,20 @@ pub(super) fn first_word<M: Mask>(rules: &Rules<M>, line: &Line<M>, words: usize
     (rules.planes + rules.lines.iter().filter(is_before).count()) * words
 }
 
-impl Reader {
-    /// Returns the fastest functions for this machine.
-    fn here() -> Reader {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let has_bits = is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1");
-            if has_bits && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2") {
-                return Reader { count: x86::count, append: x86::append_wide };
-            }
-            if has_bits {
-                return Reader { count: x86::count, append: x86::append };
-            }
-        }
-        Reader { count, append }
-    }
+/// Returns the functions that this machine can run, fastest first.
+fn readers() -> impl Iterator<Item = Reader> {
+    #[cfg(target_arch = "x86_64")]
+    let fast = {
+        let has_bits = is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1");
+        let is_wide =
+            has_bits && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2");
+        let wide = Reader { count: x86::count, append: x86::append_wide };
+        let bits = Reader { count: x86::count, append: x86::append };
+        [is_wide.then_some(wide), has_bits.then_some(bits)].into_iter().flatten()
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let fast = std::iter::empty();
+    fast.chain([Reader { count, append }])
 }
 
 #[inline(always)]
@@ -138,9 +137,9 @@ fn append(words: &[u64], firsts: &[u16], out: &mut Vec<Action>) {
     const AT_ONCE: usize = 4;
     append_with(words, firsts, out, |bits, count, first, to| {
         let mut bits = bits;
-        for start in (0..count).step_by(AT_ONCE) {
-            for slot in start..start + AT_ONCE {
-                to[slot].write(Action(first.wrapping_add(bits.trailing_zeros() as u16)));
+        for slots in to.chunks_exact_mut(AT_ONCE).take(count.div_ceil(AT_ONCE)) {
+            for slot in slots {
+                slot.write(Action(first.wrapping_add(bits.trailing_zeros() as u16)));
                 bits &= bits.wrapping_sub(1);
             }
         }
@@ -239,5 +238,43 @@ mod x86 {
                 unsafe { _mm512_storeu_si512(to.add(place).cast::<__m512i>(), half) };
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, stream};
+    use rand::RngExt;
+
+    #[test]
+    #[expect(unsafe_code, reason = "see `Reader`")]
+    fn every_reader_finds_the_same_actions() {
+        let mut random = stream(1, Purpose::Start, &[]);
+        for len in [1, 2, 8, 9, 64, 65, 200] {
+            let mut word = |_| match random.random_range(0..4) {
+                0 => random.random::<u64>(),
+                1 => u64::MAX,
+                2 => 0,
+                _ => 1 << random.random_range(0..64),
+            };
+            let words: Vec<u64> = (0..len).map(&mut word).collect();
+            let firsts: Vec<u16> = (0..len).map(|word| 64 * word as u16).collect();
+            let bits = |bits: u64| (0..64_u16).filter(move |bit| bits >> bit & 1 == 1);
+            let expected: Vec<Action> = words
+                .iter()
+                .zip(&firsts)
+                .flat_map(|(word, first)| bits(*word).map(move |bit| Action(first + bit)))
+                .collect();
+            for reader in readers() {
+                let mut found = Vec::new();
+                // SAFETY: this machine has the instructions of its readers
+                let count = unsafe {
+                    (reader.append)(&words, &firsts, &mut found);
+                    (reader.count)(&words)
+                };
+                assert_eq!((&found, count), (&expected, expected.len()), "{len} words");
+            }
+        }
     }
 }

@@ -83,6 +83,15 @@ fn options_of_texts_are_compiled() {
 }
 
 #[test]
+fn a_phase_may_have_no_actions() {
+    let text = "game Two by me\nboard 4 x 4\npiece man W w\nstart man: a1 | d4\nphase one\naction step man any direction \
+        to empty, phase two\nphase three\naction step man any direction to empty, phase one\nphase two\nstuck: draw\n\
+        limit 9: draw\n";
+    let game = read(text, &Settings::new()).unwrap_or_else(|problem| panic!("{problem}"));
+    with_game!(&game, game => assert_eq!(compare(game, 2), Some(4)));
+}
+
+#[test]
 fn long_rules_are_not_compiled() {
     let line = "action leap man 1 2 to not own, if to next to (enemy enclosed by own) or to next to (own enclosed by \
         enemy) or to next to (enemy enclosed by empty), require groups of own = 1 and no (own enclosed by enemy)";
