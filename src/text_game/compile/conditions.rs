@@ -140,8 +140,8 @@ impl<'a, M: Mask> Emitter<'a, '_, M> {
         }
     }
 
-    /// For a set of one piece where lines or leaps from other pieces lead: returns whether it has a square. The lines are
-    /// searched from the one piece, as lines to the others.
+    /// For a set of one piece where lines or leaps from other pieces lead: returns whether it has a square. The lines
+    /// are searched from the one piece, as lines to the others.
     fn is_hit(&mut self, view: ViewId, set: &Set<M>) -> Option<Value> {
         if self.code.words > 1 {
             return None;

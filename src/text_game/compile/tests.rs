@@ -84,9 +84,10 @@ fn options_of_texts_are_compiled() {
 
 #[test]
 fn a_phase_may_have_no_actions() {
-    let text = "game Two by me\nboard 4 x 4\npiece man W w\nstart man: a1 | d4\nphase one\naction step man any direction \
-        to empty, phase two\nphase three\naction step man any direction to empty, phase one\nphase two\nstuck: draw\n\
-        limit 9: draw\n";
+    let text = "game Two by me\nboard 4 x 4\npiece man W w\nstart man: a1 | d4\n\
+        phase one\naction step man any direction to empty, phase two\n\
+        phase three\naction step man any direction to empty, phase one\n\
+        phase two\nstuck: draw\nlimit 9: draw\n";
     let game = read(text, &Settings::new()).unwrap_or_else(|problem| panic!("{problem}"));
     with_game!(&game, game => assert_eq!(compare(game, 2), Some(4)));
 }
