@@ -136,11 +136,11 @@ impl<M: Mask> Game for TextGame<M> {
     }
 
     fn action_text(&self, state: &State<M>, action: Action) -> String {
-        self.unique_text(state, action)
+        self.text_of_action(state, action)
     }
 
     fn parse_action(&self, state: &State<M>, text: &str) -> Option<Action> {
-        self.legal(state).into_iter().find(|action| self.unique_text(state, *action) == text)
+        self.action_of(state, text)
     }
 
     fn state_text(&self, state: &State<M>) -> String {

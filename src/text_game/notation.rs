@@ -9,56 +9,88 @@ use crate::board::{parse_count, parse_square, square_text};
 use crate::game::{Action, Game, Player};
 
 impl<M: Mask> TextGame<M> {
-    fn square_name(&self, squares: M) -> String {
-        square_text(squares.lowest(), self.0.shape.width)
+    /// Appends the name of a square. It is written by hand, because a text is read by writing every legal action.
+    fn push_square(&self, text: &mut String, square: usize) {
+        let (column, row) = (square % self.0.shape.width, square / self.0.shape.width + 1);
+        text.push((b'a' + column as u8) as char);
+        if row >= 10 {
+            text.push((b'0' + (row / 10) as u8) as char);
+        }
+        text.push((b'0' + (row % 10) as u8) as char);
     }
 
-    /// Writes an action.
-    pub(super) fn text_of_action(&self, state: &State<M>, action: Action) -> String {
+    /// Replaces `text` by the words of an action, which other actions may share.
+    fn write_words(&self, state: &State<M>, action: Action, text: &mut String) {
         let (line, plane, square) = self.decoded(state, action);
         let rules = &self.0.rules[state.to_move.index()];
         let line = &rules.lines[line];
         let trip = rules.trip(line, plane, square, &state.things);
-        let name = |squares: M| self.square_name(squares);
+        text.clear();
         match &line.moves {
-            Move::Pass if state.clock.line != ANY_LINE => "stop".into(),
-            Move::Pass => "pass".into(),
-            Move::Swap => "swap".into(),
-            Move::Drop => square_text(square % self.0.shape.width, self.0.shape.width)
-                .trim_end_matches(|letter: char| letter.is_ascii_digit())
-                .into(),
+            Move::Pass if state.clock.line != ANY_LINE => text.push_str("stop"),
+            Move::Pass => text.push_str("pass"),
+            Move::Swap => text.push_str("swap"),
+            Move::Drop => text.push((b'a' + (square % self.0.shape.width) as u8) as char),
             Move::Place => {
                 let kind = line.piece.map(|piece| piece % rules.kinds).filter(|_| self.0.words.names_kind);
-                let letter =
-                    kind.map(|kind| format!("{}@", self.0.text.kinds[kind].letters[state.to_move.index()]));
-                format!("{}{}", letter.unwrap_or_default(), name(trip.to))
+                if let Some(kind) = kind {
+                    text.extend([self.0.text.kinds[kind].letters[state.to_move.index()], '@']);
+                }
+                self.push_square(text, trip.to.lowest());
             }
             Move::From(_) if trip.to.is_none() => {
-                format!("{}xoff({})", name(trip.from), name(trip.over))
+                self.push_square(text, trip.from.lowest());
+                text.push_str("xoff(");
+                self.push_square(text, trip.over.lowest());
+                text.push(')');
             }
             Move::From(_) | Move::To(_) | Move::Ray(_) => {
-                let sight = rules.sight(&state.things, &state.clock);
-                let takes = (sight.enemy & (trip.to | trip.over)).any() && line.captures;
-                format!("{}{}{}", name(trip.from), if takes { "x" } else { "-" }, name(trip.to))
+                let takes = line.captures && {
+                    let sight = rules.sight(&state.things, &state.clock);
+                    (sight.enemy & (trip.to | trip.over)).any()
+                };
+                self.push_square(text, trip.from.lowest());
+                text.push(if takes { 'x' } else { '-' });
+                self.push_square(text, trip.to.lowest());
             }
         }
     }
 
     /// Writes a legal action such that no other legal action has the same text: actions with the same words are
     /// numbered.
-    pub(super) fn unique_text(&self, state: &State<M>, action: Action) -> String {
-        let base = self.text_of_action(state, action);
-        if !self.0.may_be_ambiguous {
-            return base;
-        }
-        let mut same = 0;
-        for other in self.legal(state) {
-            if other == action {
-                break;
+    pub(super) fn text_of_action(&self, state: &State<M>, action: Action) -> String {
+        let mut words = String::new();
+        self.write_words(state, action, &mut words);
+        if self.0.may_be_ambiguous {
+            let mut other = String::new();
+            let is_same = |earlier: &Action| {
+                self.write_words(state, *earlier, &mut other);
+                other == words
+            };
+            let same =
+                self.legal(state).into_iter().take_while(|other| *other != action).filter(is_same).count();
+            if same > 0 {
+                return format!("{words}/{}", same + 1);
             }
-            same += usize::from(self.text_of_action(state, other) == base);
         }
-        if same == 0 { base } else { format!("{base}/{}", same + 1) }
+        words
+    }
+
+    /// Returns the legal action that [`TextGame::text_of_action`] writes like this.
+    pub(super) fn action_of(&self, state: &State<M>, text: &str) -> Option<Action> {
+        let numbered = text.rsplit_once('/').and_then(|(words, number)| {
+            let number = parse_count(number, usize::MAX).filter(|number| *number > 1)?;
+            Some((words, number))
+        });
+        let (mut words, mut same) = (String::new(), 0);
+        self.legal(state).into_iter().find(|action| {
+            self.write_words(state, *action, &mut words);
+            words == text
+                || numbered.is_some_and(|(numbered, number)| {
+                    same += usize::from(words == numbered);
+                    words == numbered && same == number
+                })
+        })
     }
 
     /// Returns the letter for a square in texts and drawings.
