@@ -34,7 +34,7 @@ impl<G: Game> Checker<'_, G> {
         if ply >= ALL_PLIES && !ply.is_multiple_of(SOME_PLIES) {
             return Ok(());
         }
-        self.exchanged_play(position, &other)?;
+        self.exchanged_play(position, &other, ply)?;
         self.exchanged_squares(position, &other)
     }
 
@@ -97,9 +97,14 @@ impl<G: Game> Checker<'_, G> {
     }
 
     /// Checks that playing an action and then exchanging the players gives the same position as exchanging them first.
-    fn exchanged_play(&self, position: &ExaminedPosition<G::State>, other: &G::State) -> Checked {
-        for &action in &position.legal {
-            let after = self.after(&position.state, action);
+    fn exchanged_play(&self, position: &ExaminedPosition<G::State>, other: &G::State, ply: usize) -> Checked {
+        let with_history = [&position.state, other];
+        let plain = with_history.map(|state| self.game.without_history(state));
+        for (index, &action) in position.legal.iter().enumerate() {
+            // one action with the history, which can be long, and all others without it
+            let [state, other] =
+                if index == ply % position.legal.len() { with_history } else { plain.each_ref() };
+            let after = self.after(state, action);
             let same = self.game.exchanged(&after).is_none_or(|after| after == self.after(other, action));
             require(same, || {
                 let (action, text) = (self.named(&position.state, action), self.game.state_text(other));

@@ -63,13 +63,11 @@ impl<G: Game> Checker<'_, G> {
                 ));
             }
         }
-        // one action with the history, which can be long, and all others without it
-        let [plain, mapped_plain] = [state, &mapped].map(|state| self.game.without_history(state));
-        let pairs = legal.iter().copied().zip(image);
-        let checked = pairs.enumerate().map(|(index, pair)| {
-            (if index == ply % legal.len() { [state, &mapped] } else { [&plain, &mapped_plain] }, pair)
-        });
-        for ([state, mapped], (action, image)) in checked {
+        let with_history = [state, &mapped];
+        let plain = with_history.map(|state| self.game.without_history(state));
+        for (index, (&action, &image)) in legal.iter().zip(&image).enumerate() {
+            // one action with the history, which can be long, and all others without it
+            let [state, mapped] = if index == ply % legal.len() { with_history } else { plain.each_ref() };
             let expected = self.game.map_state(symmetry, &self.after(state, action));
             if self.after(mapped, image) != expected {
                 return Err(self.not_commuting(state, mapped, (action, image), &sorted, &expected));

@@ -275,3 +275,23 @@ fn judged<M: Mask>(game: &TextGame<M>) -> Option<String> {
     let quick = game.max_plies() <= 130;
     conformance::check(game, if quick { 2 } else { 1 }, 3).err().map(|violation| violation.to_string())
 }
+
+#[test]
+fn actions_with_the_same_words_are_numbered() {
+    let text = "game Two by me\nboard 4 x 4\npiece man W w\nstart man: a1 | d4\n\
+        phase one\naction step man any direction to empty\naction step man any direction to empty, phase two\n\
+        phase two\naction step man any direction to empty, phase one\nstuck: draw\nlimit 9: draw\n";
+    let game = read(text, &Settings::new()).unwrap_or_else(|problem| panic!("{problem}"));
+    let game = with_game!(game, game => AnyGame::of(game));
+    let start = game.initial();
+    let legal = game.legal(&start);
+    let mut texts: Vec<String> = legal.iter().map(|action| game.action_text(&start, *action)).collect();
+    for (action, text) in legal.iter().zip(&texts) {
+        assert_eq!(game.parse_action(&start, text), Some(*action), "{text}");
+    }
+    texts.sort_unstable();
+    assert_eq!(texts, ["a1-a2", "a1-a2/2", "a1-b1", "a1-b1/2", "a1-b2", "a1-b2/2"]);
+    for text in ["a1-a2/1", "a1-a2/02", "a1-a2/3", "a1-a2/", "a1-a3/2", "/2", ""] {
+        assert_eq!(game.parse_action(&start, text), None, "{text}");
+    }
+}
