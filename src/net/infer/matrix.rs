@@ -7,6 +7,7 @@
 
 use super::products::{Packing, ProductWork, Products};
 use crate::net::kernels::bf16;
+use crate::net::kernels::frequencies::unroll;
 use crate::net::kernels::vector::{Aligned, BLOCK, Vector};
 
 /// Rows of the tallest compiled tile.

@@ -14,17 +14,6 @@
 
 #![allow(unsafe_code)]
 
-/// Repeats the body for each row or column of a tile. The compiler keeps arrays in registers only if it sees constant
-/// indices, and it does not unroll long loops.
-macro_rules! unroll {
-    ($($value:literal)*, $index:ident in $count:expr, $body:block) => {
-        $(if $value < $count {
-            const $index: usize = $value;
-            $body
-        })*
-    };
-}
-
 mod conv;
 mod head;
 pub(in crate::net) mod matrix;

@@ -84,7 +84,7 @@ impl Axis {
 /// The tiles of a group of positions are stored by size, large or small in rows and columns. The order of the sizes,
 /// [`ORDER`], makes the tiles that have a given frequency contiguous.
 #[derive(Clone, Copy)]
-pub(super) struct BoardTiling {
+pub(in crate::net) struct BoardTiling {
     rows: Axis,
     columns: Axis,
 }
@@ -94,12 +94,12 @@ const ORDER: [[usize; 2]; 4] = [[0, 1], [0, 0], [1, 0], [1, 1]];
 
 /// Tiles of one size that are side by side.
 #[derive(Clone, Copy)]
-pub(super) struct TileRun {
+pub(in crate::net) struct TileRun {
     /// Rows and columns of each tile's output.
-    pub(super) outputs: [usize; 2],
-    pub(super) count: usize,
+    pub(in crate::net) outputs: [usize; 2],
+    pub(in crate::net) count: usize,
     /// The row and the column of the board where the run's output begins.
-    pub(super) corner: [usize; 2],
+    pub(in crate::net) corner: [usize; 2],
     /// The number of a position's tiles stored before those of this size, the number of tiles of this size, and the
     /// number of tiles of this size before the run.
     order: [usize; 3],
@@ -108,7 +108,7 @@ pub(super) struct TileRun {
 impl TileRun {
     /// Returns the index of the run's first tile for a position, among the tiles of all `positions`.
     #[inline(always)]
-    pub(super) fn place(&self, positions: usize, position: usize) -> usize {
+    pub(in crate::net) fn place(&self, positions: usize, position: usize) -> usize {
         let [before, size, earlier] = self.order;
         positions * before + position * size + earlier
     }
@@ -120,23 +120,23 @@ impl BoardTiling {
     /// Using as few tiles as possible takes the fewest products and transforms, and has been the fastest choice with
     /// all widths and instruction sets. Large tiles need more matrices, however: on a board of four by four or less,
     /// smaller tiles would be faster for a single position, but not for three positions together.
-    pub(super) fn new(board: PaddedBoard, largest: usize) -> BoardTiling {
+    pub(in crate::net) fn new(board: PaddedBoard, largest: usize) -> BoardTiling {
         BoardTiling { rows: Axis::new(board.height, largest), columns: Axis::new(board.width, largest) }
     }
 
     /// Returns the number of frequencies of rows, and of columns.
     #[inline(always)]
-    pub(super) fn frequencies(self) -> [usize; 2] {
+    pub(in crate::net) fn frequencies(self) -> [usize; 2] {
         [self.rows.frequencies(), self.columns.frequencies()]
     }
 
     /// Returns the number of matrices: one for each pair of frequencies.
-    pub(super) fn matrices(self) -> usize {
+    pub(in crate::net) fn matrices(self) -> usize {
         self.rows.frequencies() * self.columns.frequencies()
     }
 
     /// Returns the number of tiles of a position.
-    pub(super) fn tiles(self) -> usize {
+    pub(in crate::net) fn tiles(self) -> usize {
         ORDER.iter().map(|&sizes| self.tiles_of(sizes)).sum()
     }
 
@@ -151,7 +151,7 @@ impl BoardTiling {
 
     /// Returns, for each frequency, row by row, the tiles of a position that have this frequency. For `n` positions,
     /// multiply both ends of the range by `n`.
-    pub(super) fn having(self) -> Vec<Range<usize>> {
+    pub(in crate::net) fn having(self) -> Vec<Range<usize>> {
         let [right, large, lower, both] = ORDER.map(|sizes| self.tiles_of(sizes));
         let range = |frequency: usize| {
             let columns = self.columns.frequencies();
@@ -167,7 +167,7 @@ impl BoardTiling {
     }
 
     /// Returns all tiles of a position.
-    pub(super) fn runs(self) -> Vec<TileRun> {
+    pub(in crate::net) fn runs(self) -> Vec<TileRun> {
         let (mut runs, mut before) = (Vec::new(), 0);
         for [row, column] in ORDER {
             let ([rows, columns], size) =

@@ -1,135 +1,21 @@
-//! The transforms of Winograd's convolutions F(m, 3), with the matrix names of Lavin and Gray 2016.
-//!
-//! A row of a tile is a product of two polynomials: both factors are evaluated at `m + 2` points, the frequencies,
-//! and multiplied there; the results are interpolated. The points are 0, infinity, 1, -1, `B`, and `-B`, in this
-//! order, and smaller tiles use the first of them. Errors grow with the size of a tile: those of 4x4 tiles are seven
-//! times as large as those of 2x2 tiles. All factors here are exact.
+//! The transforms of Winograd's convolutions, from boards to [`frequencies`](crate::net::kernels::frequencies) and
+//! back.
 
 use std::array::from_fn;
 
 use super::matrix::{Finish, finished};
 use super::products::{ProductWork, Products};
 use super::tiling::{PaddedBoard, TileRun};
+use crate::net::kernels::frequencies::{
+    LARGEST, MOST, for_size, kernel_rows, to_frequencies, to_squares, unroll,
+};
 use crate::net::kernels::vector::Vector;
-
-/// Squares of output of the largest tile along an axis.
-pub(super) const LARGEST: usize = 4;
-/// Frequencies of the largest tile.
-pub(super) const MOST: usize = LARGEST + 2;
-
-const B: f32 = 0.5;
-const BB: f32 = B * B;
-
-/// Returns `G`: the factors of the three taps of a kernel, for each frequency of the largest tile.
-fn kernel_rows() -> [[f64; 3]; MOST] {
-    let at = |point: f32, divisor: f32| [1.0, point, point * point].map(|power| f64::from(power / divisor));
-    let (one, b) = (2.0 * (1.0 - BB), 2.0 * BB * (BB - 1.0));
-    [at(0.0, BB), [0.0, 0.0, 1.0], at(1.0, one), at(-1.0, one), at(B, b), at(-B, b)]
-}
 
 /// Returns `G g G^T` as factors of the nine taps, for each of these rows and columns of frequencies.
 pub(super) fn kernel_transforms([rows, columns]: [usize; 2]) -> Vec<[f64; 9]> {
-    let g = kernel_rows();
+    let g = kernel_rows().map(|row| row.map(f64::from));
     let taps = |f: usize| from_fn(|tap| g[f / columns][tap / 3] * g[f % columns][tap % 3]);
     (0..rows * columns).map(taps).collect()
-}
-
-/// Computes `B^T d` of a tile of two squares from four squares. The rows of `B^T` are the coefficients of the
-/// polynomials x^2 - 1, x (x^2 - 1), x (x + 1), and x (x - 1).
-#[inline(always)]
-fn of_two<S: Vector>(a: S, b: S, c: S, d: S) -> [S; 4] {
-    [c.sub(a), d.sub(b), c.add(b), c.sub(b)]
-}
-
-/// Computes `B^T d`: from `M + 2` squares to the frequencies of a tile of `M`.
-#[inline(always)]
-fn to_frequencies<S: Vector, const M: usize>(d: [S; MOST]) -> [S; MOST] {
-    let zero = S::splat(0.0);
-    match M {
-        1 => [d[1].sub(d[0]), d[2].sub(d[1]), d[1], zero, zero, zero],
-        2 => {
-            let [a, b, c, e] = of_two(d[0], d[1], d[2], d[3]);
-            [a, b, c, e, zero, zero]
-        }
-        // all polynomials but the last have the factor x - B
-        3 => {
-            let [a, b, c, e] = of_two(
-                d[1].add_product(-B, d[0]),
-                d[2].add_product(-B, d[1]),
-                d[3].add_product(-B, d[2]),
-                d[4].add_product(-B, d[3]),
-            );
-            [a, b, c, e, d[3].sub(d[1]), zero]
-        }
-        // all polynomials but the last two have the factor x^2 - B^2
-        _ => {
-            let [a, b, c, e] = of_two(
-                d[2].add_product(-BB, d[0]),
-                d[3].add_product(-BB, d[1]),
-                d[4].add_product(-BB, d[2]),
-                d[5].add_product(-BB, d[3]),
-            );
-            let (even, odd) = (d[4].sub(d[2]), d[3].sub(d[1]));
-            [a, b, c, e, even.add_product(B, odd), even.add_product(-B, odd)]
-        }
-    }
-}
-
-/// Computes `A^T m`: from the frequencies of a tile to its `M` squares. The divisors in [`kernel_rows`] are those of
-/// a tile of four; the factors of smaller tiles make up for the difference.
-#[inline(always)]
-fn to_squares<S: Vector, const M: usize>(m: [S; MOST]) -> [S; LARGEST] {
-    let (zero, [sum, difference]) = (S::splat(0.0), [m[2].add(m[3]), m[2].sub(m[3])]);
-    match M {
-        1 => [m[1].add_product(-BB, m[0]).add_product(2.0 * (1.0 - BB), m[2]), zero, zero, zero],
-        2 => {
-            let first = sum.times(1.0 - BB).add_product(-BB, m[0]);
-            [first, m[1].add_product(1.0 - BB, difference), zero, zero]
-        }
-        3 => {
-            let even = m[2].times(1.0 + B).add_product(B - 1.0, m[3]);
-            let odd = m[2].times(1.0 + B).add_product(1.0 - B, m[3]);
-            [
-                even.add_product(B, m[0]).add_product(2.0 * B, m[4]),
-                odd.add_product(2.0 * BB, m[4]),
-                even.add(m[1]).add_product(2.0 * B * BB, m[4]),
-                zero,
-            ]
-        }
-        _ => {
-            let [sum_b, difference_b] = [m[4].add(m[5]), m[4].sub(m[5])];
-            [
-                m[0].add(sum).add(sum_b),
-                difference.add_product(B, difference_b),
-                sum.add_product(BB, sum_b),
-                m[1].add(difference).add_product(B * BB, difference_b),
-            ]
-        }
-    }
-}
-
-/// Calls a function whose last parameters are the rows and columns of a tile; only tiles that occur are compiled.
-macro_rules! for_size {
-    ($rows:expr, $columns:expr, $function:ident::<$T:ty>$arguments:tt) => {
-        for_size!(@sizes $rows, $columns, $function $T, $arguments,
-            [1 1] [1 2] [1 3] [1 4] [2 1] [2 2] [2 3] [2 4] [3 1] [3 2] [3 3] [3 4] [4 1] [4 2] [4 3] [4 4])
-    };
-    (@sizes $rows:expr, $columns:expr, $function:ident $T:ty, $arguments:tt, $([$r:literal $c:literal])*) => {
-        match ($rows, $columns) {
-            $(($r, $c) if const { occurs::<$T>($r, $c) } => {
-                for_size!(@call $function::<$T, $r, $c>$arguments)
-            })*
-            size => unreachable!("no tile of {size:?}"),
-        }
-    };
-    (@call $function:ident::<$T:ty, $r:literal, $c:literal>($($argument:expr),*)) => {
-        $function::<$T, $r, $c>($($argument),*)
-    };
-}
-
-/// Returns whether there are tiles of this many rows and columns.
-const fn occurs<T: Products>(rows: usize, columns: usize) -> bool {
-    rows <= T::LARGEST_TILE && columns <= T::LARGEST_TILE
 }
 
 /// A layer's tiles, and the sizes of the input or output of its transform.
@@ -174,7 +60,11 @@ impl ProductWork for InputTransform<'_> {
             // SAFETY: the tiles are on padded boards; the caller checked the sizes of the boards and of the planes.
             unsafe {
                 let to = to.add(run.place(positions, position) * stride / T::PACK);
-                for_size!(rows, columns, tiles_in::<T>(from, steps, to, planes, count, stride));
+                for_size!(
+                    [rows, columns],
+                    of at most T::LARGEST_TILE,
+                    tiles_in::<T>(from, steps, to, planes, count, stride)
+                );
             }
         }
     }
@@ -250,7 +140,11 @@ impl ProductWork for OutputTransform<'_> {
             let (steps, planes) = ([pitch * stride, stride], [frequencies * plane, plane]);
             // SAFETY: the tiles are on padded boards; the caller checked the sizes of the boards and of the planes.
             unsafe {
-                for_size!(rows, columns, tiles_out::<T>(from, planes, to, steps, count, bias, finish));
+                for_size!(
+                    [rows, columns],
+                    of at most T::LARGEST_TILE,
+                    tiles_out::<T>(from, planes, to, steps, count, bias, finish)
+                );
             }
         }
     }

@@ -16,6 +16,7 @@
 mod amx;
 pub(super) mod direct;
 mod emulated;
+pub(super) mod frequencies;
 pub(super) mod outer;
 pub(super) mod pairs;
 pub(super) mod vector;

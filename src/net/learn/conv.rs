@@ -1,13 +1,14 @@
 //! Convolutions for training: forward and both gradients, on boards with channels last.
 //!
 //! Activations are `[image, row, column, channel]` with channels padded to whole blocks. A 3x3 kernel goes through
-//! [`winograd`](super::winograd): boards and kernels are transformed, so that each 2x2 tile takes 16 products over the
-//! channels instead of 36; the gradients use the transposed transforms. A 1x1 kernel is one matrix product with the
+//! [`winograd`](super::winograd): boards and kernels are transformed, so that each 4x4 tile takes 36 products over the
+//! channels instead of 144; the gradients use the transposed transforms. A 1x1 kernel is one matrix product with the
 //! board itself. Work is split into the same groups of images whatever the number of threads, and the results are
 //! summed in order, so the same input gives the same bits.
 
 use std::array::from_fn;
 use std::cell::RefCell;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -22,10 +23,11 @@ use crate::net::kernels::vector::{Aligned, Kernel, Vector, padded, vectors, vect
 /// The number of groups of images: at most this many threads work at a time, and this many weight gradients are
 /// summed.
 pub(super) const GROUPS: usize = 16;
-/// The number of tiles that are processed together: enough for the products, few enough for the L2 cache.
-const TILES: usize = 64;
-/// The number of tiles that are processed together if pairs of bf16 are multiplied. The gradient of the weights is
-/// read and written once for all of these tiles.
+/// The maximum number of tiles that are processed together, unless an image has more: enough for the products, few
+/// enough for the L2 cache.
+const TILES: usize = 80;
+/// The maximum number of tiles that are processed together if pairs of bf16 are multiplied. The gradient of the weights
+/// is read and written once for all of these tiles.
 const TILES_OF_PAIRS: usize = 96;
 /// The number of rows of a product is padded to a multiple of this.
 const ROWS: usize = 8;
@@ -95,14 +97,6 @@ impl<'a> Target<'a> {
     }
 }
 
-/// A group's share of a backward pass.
-struct Share<'a> {
-    x: &'a [f32],
-    gradient: Gradient<'a>,
-    z: &'a mut [f32],
-    dx: Target<'a>,
-}
-
 impl Conv {
     /// Returns the number of images in a group.
     pub(super) fn group(&self, images: usize) -> usize {
@@ -117,7 +111,9 @@ impl Conv {
         let weight = self.packed(weight, false);
         let weight = weight.as_ref();
         self.each_group(x, z, |x, z| {
-            self.with_scratch(|scratch| self.run(ForwardGroup { conv: self, weight, x, z, scratch }));
+            self.with_scratch(x.len() / self.input_len(), |[from, to, board, _]| {
+                self.run(ForwardGroup { conv: self, weight, x, z, scratch: [from, to, board] });
+            });
         });
     }
 
@@ -136,11 +132,27 @@ impl Conv {
         }
         let weight = self.packed(weight, true);
         let weight = weight.as_ref();
-        self.each_gradient(x, gradient, z, dx, |Share { x, gradient, z, dx }, sum| {
-            self.with_scratch(|scratch| {
-                self.run(Backward { conv: self, weight, x, gradient, z, dx, sum, scratch });
-            });
-        })
+        let images = x.len() / self.input_len();
+        let group = self.group(images);
+        let dx = dx.split(images.div_ceil(group), group * self.input_len());
+        let gradients: Vec<Aligned> = x
+            .par_chunks(group * self.input_len())
+            .zip(gradient.g.par_chunks(group * self.output_len()))
+            .zip(z.par_chunks_mut(group * self.output_len()))
+            .zip(dx)
+            .map(|(((x, g), z), dx)| {
+                let mut taps = self.empty_gradient();
+                self.with_scratch(x.len() / self.input_len(), |[dz, other, board, sum]| {
+                    let sum = &mut sum[..self.frequencies() * padded(self.inputs) * padded(self.outputs)];
+                    sum.fill(0.0);
+                    let (gradient, scratch) = (Gradient { g, ..*gradient }, [dz, other, board]);
+                    self.run(Backward { conv: self, weight, x, gradient, z, dx, sum, scratch });
+                    self.transform_back(sum, taps.as_mut());
+                });
+                taps
+            })
+            .collect();
+        self.sum_of_groups(gradients)
     }
 
     /// Returns the [`transformed`](Conv::transformed) kernel, in the form in which it is multiplied.
@@ -161,10 +173,12 @@ impl Conv {
         }
     }
 
-    /// Returns the number of images that are processed together.
-    fn batch(&self) -> usize {
-        let tiles = if self.halves.is_some() { TILES_OF_PAIRS } else { TILES };
-        (tiles / self.tiles()).max(1)
+    /// Returns the number of images of a group that are processed together.
+    fn batch(&self, group: usize) -> usize {
+        let most = if self.halves.is_some() { TILES_OF_PAIRS } else { TILES };
+        let images = group.div_ceil((group * self.tiles()).div_ceil(most));
+        // a word of pairs has the factors of two tiles
+        if self.halves.is_some() { images.next_multiple_of(2) } else { images }
     }
 
     /// Calls `work` with each group of images and their part of the output, on all threads.
@@ -174,42 +188,25 @@ impl Conv {
         groups.for_each(|(x, z)| work(x, z));
     }
 
-    /// Calls `work` on all threads with each group's share of a backward pass and with the array for its gradient of
-    /// the transformed weights, `[frequency, inputs, outputs]`; returns the gradient of the weights.
-    fn each_gradient(
-        &self,
-        x: &[f32],
-        gradient: &Gradient,
-        z: &mut [f32],
-        dx: Target,
-        work: impl Fn(Share, &mut [f32]) + Sync,
-    ) -> Vec<f32> {
-        let images = x.len() / self.input_len();
-        let group = self.group(images);
-        let dx = dx.split(images.div_ceil(group), group * self.input_len());
-        let sums: Vec<Aligned> = x
-            .par_chunks(group * self.input_len())
-            .zip(gradient.g.par_chunks(group * self.output_len()))
-            .zip(z.par_chunks_mut(group * self.output_len()))
-            .zip(dx)
-            .map(|(((x, g), z), dx)| {
-                let mut sum = Aligned::new(self.frequencies() * padded(self.inputs) * padded(self.outputs));
-                work(Share { x, gradient: Gradient { g, ..*gradient }, z, dx }, sum.as_mut());
-                sum
-            })
-            .collect();
-        self.weight_gradient(sums)
+    /// Returns the rows that buffers have for a frequency of this many images: [`ROWS`] more than are used, because the
+    /// rows of a product are rounded up.
+    fn rows(&self, images: usize) -> usize {
+        images * self.tiles() + ROWS
     }
 
-    /// Calls `work` with this thread's buffers: for factors, for words or sums, and for a board with its border.
-    fn with_scratch(&self, work: impl FnOnce([&mut [f32]; 3])) {
+    /// Calls `work` with this thread's buffers: for factors, for words or sums, for a board with its border, and for
+    /// the gradient of the transformed weights.
+    fn with_scratch(&self, group: usize, work: impl FnOnce([&mut [f32]; 4])) {
         thread_local! {
-            static SCRATCH: RefCell<[Aligned; 3]> = RefCell::new(from_fn(|_| Aligned::new(0)));
+            static SCRATCH: RefCell<[Aligned; 4]> = RefCell::new(from_fn(|_| Aligned::new(0)));
         }
-        let rows = (self.batch() * self.tiles()).next_multiple_of(ROWS);
-        let len = self.frequencies() * plane_stride(rows, padded(self.inputs.max(self.outputs)));
+        let [inputs, outputs] = [self.inputs, self.outputs].map(padded);
+        let transformed =
+            self.frequencies() * plane_stride(self.rows(self.batch(group)), inputs.max(outputs));
+        let board = self.board().padded() * inputs.max(outputs);
+        let lens = [transformed, transformed, board, self.frequencies() * inputs * outputs];
         SCRATCH.with_borrow_mut(|buffers| {
-            for buffer in &mut *buffers {
+            for (buffer, len) in buffers.iter_mut().zip(lens) {
                 if buffer.as_ref().len() < len {
                     *buffer = Aligned::new(len);
                 }
@@ -250,14 +247,20 @@ impl GroupPass for ForwardGroup<'_> {
     fn run<S: Vector, F: Form<S>>(self) {
         let ForwardGroup { conv, weight, x, z, scratch: [from, to, board] } = self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
-        let images = conv.batch();
-        let chunks = x.chunks(images * conv.input_len()).zip(z.chunks_mut(images * conv.output_len()));
+        let (batch, runs, having) =
+            (conv.batch(x.len() / conv.input_len()), conv.tiling().runs(), conv.having());
+        let chunks = x.chunks(batch * conv.input_len()).zip(z.chunks_mut(batch * conv.output_len()));
         for (x, z) in chunks {
-            let tiles = x.len() / conv.input_len() * conv.tiles();
-            let rows = tiles.next_multiple_of(ROWS);
-            input_transform::<S>(conv, x, &mut F::rows(from, rows, high), conv.cut(board, high));
-            products::<S, F>([conv.inputs, high, wide], rows, from, weight, to);
-            output_transform::<S>(conv, to, rows, z);
+            let images = (x.len() / conv.input_len()).next_multiple_of(F::ROWS);
+            let rows = conv.rows(images);
+            input_transform::<S, F, _>(
+                conv,
+                (x, &runs, images),
+                &mut F::rows(from, rows, high),
+                conv.cut(board, high),
+            );
+            products::<S, F>([conv.inputs, high, wide], (&having, images, rows), from, weight, to);
+            output_transform::<S, F>(conv, (to, &runs, images), rows, z);
         }
     }
 }
@@ -281,81 +284,67 @@ impl GroupPass for Backward<'_> {
     fn run<S: Vector, F: Form<S>>(self) {
         let Backward { conv, weight, x, gradient, z, mut dx, sum, scratch: [dz, other, board] } = self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
-        let (input_len, output_len) = (conv.batch() * conv.input_len(), conv.batch() * conv.output_len());
+        let batch = conv.batch(x.len() / conv.input_len());
+        let (input_len, output_len) = (batch * conv.input_len(), batch * conv.output_len());
+        let (runs, having) = (conv.tiling().runs(), conv.having());
         for (chunk, x) in x.chunks(input_len).enumerate() {
-            let tiles = x.len() / conv.input_len() * conv.tiles();
-            let rows = tiles.next_multiple_of(ROWS);
-            let images = [chunk * output_len, x.len() / conv.input_len()];
+            let images = (x.len() / conv.input_len()).next_multiple_of(F::ROWS);
+            let rows = conv.rows(images);
             {
-                let to = &mut F::rows(dz, rows, wide);
-                gradient_transform::<S>(conv, (&gradient, z), images, to, conv.cut(board, wide));
-                fill_up::<S, F>(conv, to, tiles, wide);
+                let (to, from) = (&mut F::rows(dz, rows, wide), (&gradient, &*z, chunk * output_len));
+                gradient_transform::<S, F, _>(conv, from, (&runs, images), to, conv.cut(board, wide));
                 let to = &mut F::word_rows(other, rows, high);
-                input_transform::<S>(conv, x, to, conv.cut(board, high));
-                fill_up::<S, F>(conv, to, tiles, high);
+                input_transform::<S, F, _>(conv, (x, &runs, images), to, conv.cut(board, high));
             }
-            outer_products::<S, F>([high, wide], [tiles, rows], other, dz, sum);
+            outer_products::<S, F>([high, wide], (&having, images, rows), other, dz, sum);
             let dx = match &mut dx {
                 Target::Nowhere => continue,
                 Target::OverZ => &mut z[chunk * output_len..][..x.len()],
                 Target::Here(dx) => &mut dx[chunk * input_len..][..x.len()],
             };
-            products::<S, F>([conv.outputs, wide, high], rows, dz, weight, other);
-            input_gradient::<S>(conv, other, rows, dx, conv.cut(board, high));
-        }
-    }
-}
-
-/// Adds rows of zeros for the missing tiles if the last word of tiles is not full.
-#[inline(always)]
-fn fill_up<S: Vector, F: Form<S>>(conv: &Conv, to: &mut impl Images<S>, tiles: usize, channels: usize) {
-    for tile in tiles..tiles.next_multiple_of(F::ROWS) {
-        for frequency in 0..conv.frequencies() {
-            for vector in 0..channels / S::LANES {
-                to.put(S::splat(0.0), frequency, tile, vector);
-            }
+            products::<S, F>([conv.outputs, wide, high], (&having, images, rows), dz, weight, other);
+            input_gradient::<S, F>(conv, (other, &runs, images), rows, dx, conv.cut(board, high));
         }
     }
 }
 
 /// Computes the products of all frequencies: `to = from * weight` for `[rows, stride]` in factors and
-/// `[stride, width]` in words, of which only the first `depth` of `stride` are used.
+/// `[stride, width]` in words, of which only the first `depth` of `stride` are used. Of each of `images` images, a
+/// frequency has the rows in `having`.
 #[inline(always)]
 fn products<S: Vector, F: Form<S>>(
     [depth, stride, width]: [usize; 3],
-    rows: usize,
+    (having, images, rows): (&[Range<usize>], usize, usize),
     from: &[f32],
     weight: &[f32],
     to: &mut [f32],
 ) {
-    let columns = width / S::LANES;
-    let planes = from
-        .chunks_exact(plane_stride(rows, stride / F::ROWS))
-        .zip(to.chunks_exact_mut(plane_stride(rows, width)));
-    for ((from, to), weight) in planes.zip(weight.chunks_exact(stride / F::ROWS * width)) {
-        let to = &mut vectors_mut::<S>(to)[..rows * columns];
-        let sizes = [depth.div_ceil(F::ROWS), stride / F::ROWS, columns];
-        product::<S, F>(sizes, &from[..rows * stride / F::ROWS], F::words(weight), to);
+    let (columns, stride) = (width / S::LANES, stride / F::ROWS);
+    let planes = from.chunks(plane_stride(rows, stride)).zip(to.chunks_mut(plane_stride(rows, width)));
+    for (((from, to), weight), having) in planes.zip(weight.chunks_exact(stride * width)).zip(having) {
+        let (first, count) = (images * having.start, (images * having.len()).next_multiple_of(ROWS));
+        let to = &mut vectors_mut::<S>(&mut to[first * width..][..count * width])[..count * columns];
+        let sizes = [depth.div_ceil(F::ROWS), stride, columns];
+        product::<S, F>(sizes, &from[first * stride..][..count * stride], F::words(weight), to);
     }
 }
 
 /// Computes the outer products of all frequencies: `sum += x^T * dz` for `[tiles, high]` in words and `[tiles, wide]`
-/// in factors.
+/// in factors. Of each of `images` images, a frequency has the rows in `having`.
 #[inline(always)]
 fn outer_products<S: Vector, F: Form<S>>(
     [high, wide]: [usize; 2],
-    [tiles, rows]: [usize; 2],
+    (having, images, rows): (&[Range<usize>], usize, usize),
     x: &[f32],
     dz: &[f32],
     sum: &mut [f32],
 ) {
-    let full = tiles.next_multiple_of(F::ROWS);
-    for ((x, dz), sum) in x
-        .chunks_exact(plane_stride(rows, high / F::ROWS))
-        .zip(dz.chunks_exact(plane_stride(rows, wide / F::ROWS)))
-        .zip(sum.chunks_exact_mut(high * wide))
-    {
-        let (x, dz) = (&x[..full * high / F::ROWS], F::factors(&dz[..full * wide / F::ROWS]));
+    let planes =
+        x.chunks(plane_stride(rows, high / F::ROWS)).zip(dz.chunks(plane_stride(rows, wide / F::ROWS)));
+    for (((x, dz), sum), having) in planes.zip(sum.chunks_exact_mut(high * wide)).zip(having) {
+        let (first, count) = (images * having.start, images * having.len());
+        let x = &x[first * high / F::ROWS..][..count * high / F::ROWS];
+        let dz = F::factors(&dz[first * wide / F::ROWS..][..count * wide / F::ROWS]);
         add_outer::<S, F>([high, wide / S::LANES], x, dz, vectors_mut(sum));
     }
 }

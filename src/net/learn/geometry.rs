@@ -1,7 +1,12 @@
 //! The memory layout of boards in a training step (borders, tiles, padded channels), and the gradient of a
 //! convolution's output.
 
+use std::iter;
+use std::ops::Range;
+
+use crate::net::infer::tiling::{BoardTiling, PaddedBoard};
 use crate::net::kernels::Tiles;
+use crate::net::kernels::frequencies::LARGEST;
 use crate::net::kernels::pairs::PairSet;
 use crate::net::kernels::vector::{BLOCK, Isa, Vector, padded};
 
@@ -10,6 +15,9 @@ use crate::net::kernels::vector::{BLOCK, Isa, Vector, padded};
 pub(super) fn plane_stride(rows: usize, channels: usize) -> usize {
     rows * channels + BLOCK
 }
+
+/// The side of the largest tile if pairs of bf16 are multiplied.
+pub(super) const LARGEST_OF_PAIRS: usize = 2;
 
 /// A convolution without bias that keeps the size of the board.
 #[derive(Clone, Debug)]
@@ -56,43 +64,36 @@ impl Conv {
         self.height * self.width
     }
 
+    /// Returns how the board is cut into tiles for a 3x3 kernel. Products of bf16 lose too much precision in tiles of
+    /// more than two squares.
+    pub(super) fn tiling(&self) -> BoardTiling {
+        let largest = if self.halves.is_some() { LARGEST_OF_PAIRS } else { LARGEST };
+        BoardTiling::new(self.board(), largest)
+    }
+
     /// Returns the number of matrix products of the convolution: one per frequency.
     pub(super) fn frequencies(&self) -> usize {
-        if self.kernel == 3 { 16 } else { 1 }
+        if self.kernel == 3 { self.tiling().matrices() } else { 1 }
     }
 
-    /// Returns the number of rows per image in each matrix product of the convolution.
+    /// Returns the number of rows per image in the matrix products of the convolution.
     pub(super) fn tiles(&self) -> usize {
-        if self.kernel == 3 { self.height.div_ceil(2) * self.width.div_ceil(2) } else { self.cells() }
+        if self.kernel == 3 { self.tiling().tiles() } else { self.cells() }
     }
 
-    /// Returns the number of rows and columns of the board with a border of one square, plus one if a side is odd.
-    pub(super) fn board(&self) -> [usize; 2] {
-        [self.height, self.width].map(|side| side.next_multiple_of(2) + 2)
+    /// Returns the rows of an image that take part in the product of each frequency.
+    pub(super) fn having(&self) -> Vec<Range<usize>> {
+        if self.kernel == 3 { self.tiling().having() } else { iter::once(0..self.cells()).collect() }
+    }
+
+    pub(super) fn board(&self) -> PaddedBoard {
+        PaddedBoard { height: self.height, width: self.width }
     }
 
     /// Cuts a buffer to the size of a board with its border or, for a 1x1 kernel, which needs no border, without it.
     #[inline(always)]
     pub(super) fn cut<'a>(&self, buffer: &'a mut [f32], channels: usize) -> &'a mut [f32] {
-        let [high, wide] = self.board();
-        &mut buffer[..if self.kernel == 1 { self.cells() } else { high * wide } * channels]
-    }
-
-    /// Returns the index of the first square of a row, on the board with its border.
-    pub(super) fn on_board(&self, row: usize) -> usize {
-        (row + 1) * self.board()[1] + 1
-    }
-
-    /// Returns the row and column of a tile's upper left square.
-    pub(super) fn square(&self, tile: usize) -> [usize; 2] {
-        let wide = self.width.div_ceil(2);
-        [tile / wide * 2, tile % wide * 2]
-    }
-
-    /// Returns the index of the upper left square of the 4x4 piece around a tile, on the board with its border.
-    pub(super) fn corner(&self, tile: usize) -> usize {
-        let [row, column] = self.square(tile);
-        row * self.board()[1] + column
+        &mut buffer[..if self.kernel == 1 { self.cells() } else { self.board().padded() } * channels]
     }
 }
 

@@ -10,7 +10,7 @@
 use std::marker::PhantomData;
 
 use super::conv::{Form, GroupPass};
-use super::geometry::plane_stride;
+use super::geometry::{LARGEST_OF_PAIRS, plane_stride};
 use super::products::ProductTerms;
 use super::winograd::Images;
 use crate::net::kernels::pairs::{PairKernel, PairSet, Pairs, halves, halves_mut, words, words_mut};
@@ -23,6 +23,7 @@ impl<S: Pairs> ProductTerms<S> for InPairs {
     type Right = S::Words;
     type Row = S::Half;
     const ROWS: usize = 2;
+    const LARGEST_TILE: usize = LARGEST_OF_PAIRS;
 
     #[inline(always)]
     fn right(rows: &[S::Half], columns: usize, column: usize) -> S::Words {

@@ -8,6 +8,7 @@
 // Everything here is inlined into the kernels so that it is compiled for their instruction sets; closures would not be
 // inlined.
 
+use crate::net::kernels::frequencies::LARGEST;
 use crate::net::kernels::vector::Vector;
 
 /// The computation of a term of a sum from a left factor, which is the same for all lanes and has the size of a
@@ -19,6 +20,8 @@ pub(super) trait ProductTerms<S: Vector> {
     type Row: Copy;
     /// The number of rows that right factors are taken from.
     const ROWS: usize;
+    /// The side of a convolution's largest tile, in squares: larger tiles would lose too much precision.
+    const LARGEST_TILE: usize;
 
     /// Returns the right factors of a column, from rows with this many columns.
     fn right(rows: &[Self::Row], columns: usize, column: usize) -> Self::Right;
@@ -33,6 +36,7 @@ impl<S: Vector> ProductTerms<S> for FloatTerms {
     type Right = S;
     type Row = S;
     const ROWS: usize = 1;
+    const LARGEST_TILE: usize = LARGEST;
 
     #[inline(always)]
     fn right(rows: &[S], _columns: usize, column: usize) -> S {

@@ -13,11 +13,10 @@ use rayon::prelude::*;
 use super::conv::{GROUPS, Target};
 use super::geometry::{Conv, Gradient};
 use crate::net::infer::matrix::Finish;
-use crate::net::infer::tiling::PaddedBoard;
 use crate::net::kernels::Tiles;
 use crate::net::kernels::direct::{ConvOutputs, Direct, Interleaved, words};
 use crate::net::kernels::outer::{IMAGES, Lines, group_words, outer, pack, pair};
-use crate::net::kernels::vector::{Aligned, Vector, padded};
+use crate::net::kernels::vector::{Aligned, Vector};
 
 /// The minimum number of images that go forward together: with fewer images, packing takes longer than another thread
 /// saves.
@@ -117,7 +116,7 @@ impl Conv {
                 for ((x, g), (z, dx)) in run {
                     let gradient = Gradient { g, ..*gradient };
                     let into = if sum.is_none() { &mut sum } else { &mut other };
-                    let into = into.get_or_insert_with(|| self.empty_sum());
+                    let into = into.get_or_insert_with(|| self.empty_gradient());
                     self.backward_of_group(tiles, turned.as_ref(), (x, &gradient, z), dx, into.as_mut());
                     if let (Some(sum), Some(other)) = (&mut sum, &other) {
                         sum.as_mut().iter_mut().zip(other.as_ref()).for_each(|(sum, other)| *sum += other);
@@ -155,11 +154,6 @@ impl Conv {
         });
     }
 
-    /// Returns zeros for `[tap, input, output]`, padded.
-    fn empty_sum(&self) -> Aligned {
-        Aligned::new(self.kernel * self.kernel * padded(self.inputs) * padded(self.outputs))
-    }
-
     /// Packs the images and the gradient of the output, each in both forms.
     fn pack(
         &self,
@@ -179,17 +173,12 @@ impl Conv {
     }
 
     fn layout(&self, positions: usize) -> Interleaved {
-        Interleaved { board: PaddedBoard { height: self.height, width: self.width }, positions }
+        Interleaved { board: self.board(), positions }
     }
 
     fn direct(&self, tiles: Tiles, weight: &[f32]) -> Direct {
-        let &Conv { height, width, inputs, outputs, kernel, .. } = self;
-        Direct::new(
-            [inputs, outputs, kernel],
-            (weight, &vec![0.0; outputs]),
-            PaddedBoard { height, width },
-            tiles,
-        )
+        let &Conv { inputs, outputs, kernel, .. } = self;
+        Direct::new([inputs, outputs, kernel], (weight, &vec![0.0; outputs]), self.board(), tiles)
     }
 
     /// Returns the convolution that computes the gradient of the images from the gradient of the output.
@@ -208,21 +197,6 @@ impl Conv {
             to.iter_mut().zip(kernel.iter().rev()).for_each(|(to, tap)| *to = *tap);
         }
         turned
-    }
-
-    /// Adds up the sums `[tap, input, output]` of all groups, in order, and rearranges them as `[output, input,
-    /// tap]`.
-    fn sum_of_groups(&self, sums: Vec<Aligned>) -> Vec<f32> {
-        let taps = self.kernel * self.kernel;
-        let wide = padded(self.outputs);
-        let mut all = vec![0.0; self.outputs * self.inputs * taps];
-        all.par_chunks_mut(self.inputs * taps).enumerate().for_each(|(output, all)| {
-            for (i, slot) in all.iter_mut().enumerate() {
-                let at = (i % taps * padded(self.inputs) + i / taps) * wide + output;
-                *slot = sums.iter().map(|sum| sum.as_ref()[at]).sum();
-            }
-        });
-        all
     }
 }
 

@@ -4,12 +4,11 @@
 //! the gradient of the images, `[frequency, outputs, inputs]`, padded to whole blocks. Kernels are transformed a
 //! block at a time.
 
-use std::array::from_fn;
-
 use rayon::prelude::*;
 
 use super::geometry::Conv;
 use super::winograd::{kernel_gradient, kernel_transform};
+use crate::net::kernels::frequencies::MOST;
 use crate::net::kernels::vector::{Aligned, BLOCK, Kernel, Vector, padded, vectors_mut};
 
 impl Conv {
@@ -21,16 +20,33 @@ impl Conv {
         to
     }
 
-    /// Sums the gradients of the groups, in order, and transforms the result back.
-    pub(super) fn weight_gradient(&self, mut sums: Vec<Aligned>) -> Vec<f32> {
-        let plane = padded(self.outputs) * padded(self.inputs);
-        let (total, others) = sums.split_first_mut().expect("a batch has images");
-        total.as_mut().par_chunks_mut(plane).enumerate().for_each(|(frequency, total)| {
-            self.isa.run(AddUp { total, others, first: frequency * plane });
+    /// Adds up the gradients `[tap, input, output]` of all groups, in order, and rearranges them as `[output, input,
+    /// tap]`.
+    pub(super) fn sum_of_groups(&self, mut gradients: Vec<Aligned>) -> Vec<f32> {
+        let (taps, plane) = (self.kernel * self.kernel, padded(self.inputs) * padded(self.outputs));
+        let (total, others) = gradients.split_first_mut().expect("a batch has images");
+        total.as_mut().par_chunks_mut(plane).enumerate().for_each(|(tap, total)| {
+            self.isa.run(AddUp { total, others, first: tap * plane });
         });
-        let mut to = vec![0.0; self.outputs * self.inputs * self.kernel * self.kernel];
-        self.isa.run(TransformBack { conv: self, total: total.as_ref(), to: &mut to });
-        to
+        let total = total.as_ref();
+        let mut all = Vec::with_capacity(self.outputs * self.inputs * taps);
+        for output in 0..self.outputs {
+            for input in 0..self.inputs {
+                let first = input * padded(self.outputs) + output;
+                all.extend((0..taps).map(|tap| total[tap * plane + first]));
+            }
+        }
+        all
+    }
+
+    /// Returns zeros for a gradient `[tap, input, output]`, padded.
+    pub(super) fn empty_gradient(&self) -> Aligned {
+        Aligned::new(self.kernel * self.kernel * padded(self.inputs) * padded(self.outputs))
+    }
+
+    /// Transforms the gradient of transformed weights, `[frequency, input, output]`, back to `[tap, input, output]`.
+    pub(super) fn transform_back(&self, from: &[f32], to: &mut [f32]) {
+        self.isa.run(TransformBack { conv: self, from, to });
     }
 }
 
@@ -52,7 +68,7 @@ impl Kernel for TransformKernel<'_> {
             (conv.inputs, conv.outputs, [1, conv.inputs])
         };
         let (wide, plane) = (padded(lanes), padded(lanes) * padded(rows));
-        let kernels = weight.as_chunks::<9>().0;
+        let (kernels, [high, across]) = (weight.as_chunks::<9>().0, conv.tiling().frequencies());
         for (row, first) in (0..rows).flat_map(|row| (0..lanes).step_by(BLOCK).map(move |lane| (row, lane))) {
             let (at, count) = (row * steps[0] + first * steps[1], BLOCK.min(lanes - first));
             let to = &mut to[row * wide + first..];
@@ -69,8 +85,10 @@ impl Kernel for TransformKernel<'_> {
                     block[i][lane] = kernel[i];
                 }
             }
-            for (frequency, values) in kernel_transform(&block).iter().enumerate() {
-                to[frequency * plane..][..BLOCK].copy_from_slice(values);
+            for (r, line) in kernel_transform(&block)[..high].iter().enumerate() {
+                for (c, values) in line[..across].iter().enumerate() {
+                    to[(r * across + c) * plane..][..BLOCK].copy_from_slice(values);
+                }
             }
         }
     }
@@ -95,37 +113,32 @@ impl Kernel for AddUp<'_> {
     }
 }
 
-/// Computes the gradient `[outputs, inputs, kernel, kernel]` from `[frequency, inputs, outputs]`, padded.
+/// Computes `G^T m G` of all kernels.
 struct TransformBack<'a> {
     conv: &'a Conv,
-    total: &'a [f32],
+    from: &'a [f32],
     to: &'a mut [f32],
 }
 
 impl Kernel for TransformBack<'_> {
     #[inline(always)]
     fn run<S: Vector>(self) {
-        let TransformBack { conv, total, to } = self;
-        let (wide, size) = (padded(conv.outputs), conv.kernel * conv.kernel);
-        let plane = wide * padded(conv.inputs);
-        for (input, first) in
-            (0..conv.inputs).flat_map(|i| (0..conv.outputs).step_by(BLOCK).map(move |output| (i, output)))
-        {
-            let from = &total[input * wide + first..];
-            let count = BLOCK.min(conv.outputs - first);
-            let mut block = [[0.0; BLOCK]; 16];
-            for (frequency, block) in block.iter_mut().enumerate().take(conv.frequencies()) {
-                block.copy_from_slice(&from[frequency * plane..][..BLOCK]);
-            }
-            let gradient = match conv.kernel {
-                3 => kernel_gradient(&block),
-                _ => from_fn(|i| block[i]),
-            };
-            for lane in 0..count {
-                let to = &mut to[((first + lane) * conv.inputs + input) * size..][..size];
-                for (i, to) in to.iter_mut().enumerate() {
-                    *to = gradient[i][lane];
+        let TransformBack { conv, from, to } = self;
+        let plane = padded(conv.outputs) * padded(conv.inputs);
+        if conv.kernel == 1 {
+            to.copy_from_slice(&from[..plane]);
+            return;
+        }
+        let [high, across] = conv.tiling().frequencies();
+        let mut block = [[[0.0; BLOCK]; MOST]; MOST];
+        for first in (0..plane).step_by(BLOCK) {
+            for (r, line) in block[..high].iter_mut().enumerate() {
+                for (c, values) in line[..across].iter_mut().enumerate() {
+                    values.copy_from_slice(&from[(r * across + c) * plane + first..][..BLOCK]);
                 }
+            }
+            for (tap, values) in kernel_gradient(&block).iter().enumerate() {
+                to[tap * plane + first..][..BLOCK].copy_from_slice(values);
             }
         }
     }

@@ -1,28 +1,25 @@
-//! The transforms of Winograd's F(2x2, 3x3), with the matrix names of Lavin and Gray 2016, and their transposes,
-//! which the gradients need.
+//! The transforms of Winograd's convolutions, from boards to [`frequencies`](crate::net::kernels::frequencies) and
+//! back, and their transposes, which the gradients need.
 //!
-//! A board with a border is cut into 4x4 pieces, one for each 2x2 tile; neighboring pieces overlap by two squares. A
-//! piece becomes 16 numbers per channel, its frequencies; their products over the channels are transformed back into
-//! tiles. Everything is inlined into the kernels so that it is compiled for their instruction sets; closures would not
-//! be inlined. A 1x1 kernel has a single frequency, the board itself.
+//! A board with a border is cut into [tiles](crate::net::infer::tiling); each tile and the squares around it become
+//! frequencies, and their products over the channels become tiles again. Everything is inlined into the kernels so that
+//! it is compiled for their instruction sets; closures would not be inlined. A 1x1 kernel has a single frequency, the
+//! board itself.
 
 use std::array::from_fn;
 
 use super::geometry::{Conv, Gradient, plane_stride};
+use super::products::ProductTerms;
+use crate::net::infer::tiling::TileRun;
+use crate::net::kernels::frequencies::{
+    LARGEST, MOST, for_size, from_frequencies, from_squares, kernel_rows, to_frequencies, to_squares, unroll,
+};
 use crate::net::kernels::vector::{BLOCK, Vector, padded, vectors, vectors_mut};
 
 /// The destination of transformed images, `[frequency, row, channel]`, in any number format.
 pub(super) trait Images<S: Vector> {
-    /// Writes a vector of channels. Each tile has one row; all rows are written, in order.
+    /// Writes a vector of channels. Each tile has one row; the rows of tiles of one size are written in order.
     fn put(&mut self, value: S, frequency: usize, row: usize, vector: usize);
-
-    /// Writes all frequencies of a piece.
-    #[inline(always)]
-    fn put_piece(&mut self, piece: Piece<S>, row: usize, vector: usize) {
-        for i in 0..16 {
-            self.put(piece[i / 4][i % 4], i, row, vector);
-        }
-    }
 }
 
 /// A destination in floats.
@@ -57,117 +54,256 @@ fn put_squares<S: Vector>(squares: &[f32], to: &mut impl Images<S>, first: usize
     }
 }
 
-/// Transforms images to `[frequency, row, channel]`: `B^T d B` of the 4x4 pieces.
-#[inline(always)]
-pub(super) fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut impl Images<S>, board: &mut [f32]) {
-    let channels = padded(conv.inputs);
-    if conv.kernel == 1 {
-        put_squares::<S>(x, to, 0, channels);
-        return;
+/// Tiles of one size that are side by side, on a board with its border.
+#[derive(Clone, Copy)]
+struct Place {
+    count: usize,
+    /// The first vector of the first tile, on the board: of the upper left square, or of the square beyond it.
+    board: usize,
+    /// Vectors from one row of the board to the next, and from one square to the next.
+    steps: [usize; 2],
+    /// The row of the first tile.
+    row: usize,
+    /// Frequencies of a row of frequencies.
+    frequencies: usize,
+}
+
+impl Place {
+    /// Returns the place of a run of an image, and the size of its tiles. `border` is 1 if the tiles include the
+    /// squares around them, otherwise 0.
+    #[inline(always)]
+    fn new<S: Vector>(
+        conv: &Conv,
+        run: &TileRun,
+        [images, image]: [usize; 2],
+        channels: usize,
+        border: usize,
+    ) -> ([usize; 2], Place) {
+        let (pitch, right) = (conv.board().pitch(), channels / S::LANES);
+        let square = (run.corner[0] + 1 - border) * pitch + run.corner[1] + 1 - border;
+        let place = Place {
+            count: run.count,
+            board: square * right,
+            steps: [pitch * right, right],
+            row: run.place(images, image),
+            frequencies: conv.tiling().frequencies()[1],
+        };
+        (run.outputs, place)
     }
-    let vectors_of_pixel = channels / S::LANES;
+}
+
+/// Transforms `images` images to `[frequency, row, channel]`: `B^T d B` of each tile. Images that are missing in `x`
+/// are zero.
+#[inline(always)]
+pub(super) fn input_transform<S: Vector, T: ProductTerms<S>, I: Images<S>>(
+    conv: &Conv,
+    (x, runs, images): (&[f32], &[TileRun], usize),
+    to: &mut I,
+    board: &mut [f32],
+) {
+    let channels = padded(conv.inputs);
     // only the squares inside the border are written below
     board.fill(0.0);
-    for (i, image) in x.chunks_exact(conv.input_len()).enumerate() {
-        for (row, line) in image.chunks_exact(conv.width * channels).enumerate() {
-            board[conv.on_board(row) * channels..][..line.len()].copy_from_slice(line);
-        }
-        let board = vectors::<S>(board);
-        for tile in 0..conv.tiles() {
-            let (first, row) = (conv.corner(tile) * vectors_of_pixel, i * conv.tiles() + tile);
-            for vector in 0..vectors_of_pixel {
-                let d = take(board, first + vector, [conv.board()[1], 1].map(|step| step * vectors_of_pixel));
-                to.put_piece(times_bt(transpose(times_bt(transpose(d)))), row, vector);
+    for image in 0..images {
+        match x.get(image * conv.input_len()..(image + 1) * conv.input_len()) {
+            Some(x) if conv.kernel == 1 => {
+                put_squares::<S>(x, to, image * conv.cells(), channels);
+                continue;
             }
+            Some(x) => {
+                for (row, line) in x.chunks_exact(conv.width * channels).enumerate() {
+                    board[conv.board().padded_square(row, 0) * channels..][..line.len()]
+                        .copy_from_slice(line);
+                }
+            }
+            None => board.fill(0.0),
+        }
+        if conv.kernel == 1 {
+            put_squares::<S>(board, to, image * conv.cells(), channels);
+            continue;
+        }
+        for run in runs {
+            let (size, place) = Place::new::<S>(conv, run, [images, image], channels, 1);
+            for_size!(size, of at most T::LARGEST_TILE, tiles_in::<S, I>(vectors(board), to, place));
         }
     }
 }
 
-/// Transforms `[frequency, rows, channel]` to images: `A^T m A`.
+/// Computes `B^T d B` of tiles side by side.
+#[expect(
+    clippy::needless_range_loop,
+    reason = "iterators are not always inlined, and vectors would go through memory"
+)]
 #[inline(always)]
-pub(super) fn output_transform<S: Vector>(conv: &Conv, from: &[f32], rows: usize, z: &mut [f32]) {
+fn tiles_in<S: Vector, I: Images<S>, const R: usize, const C: usize>(board: &[S], to: &mut I, place: Place) {
+    let [down, right] = place.steps;
+    for tile in 0..place.count {
+        for vector in 0..right {
+            let board =
+                &board[place.board + tile * C * right + vector..][..(R + 1) * down + (C + 1) * right + 1];
+            let mut columns = [[S::splat(0.0); MOST]; MOST];
+            unroll!(0 1 2 3 4 5, COLUMN in C + 2, {
+                let mut d = [S::splat(0.0); MOST];
+                for row in 0..R + 2 {
+                    d[row] = board[row * down + COLUMN * right];
+                }
+                columns[COLUMN] = to_frequencies::<S, R>(d);
+            });
+            unroll!(0 1 2 3 4 5, ROW in R + 2, {
+                let mut d = [S::splat(0.0); MOST];
+                for column in 0..C + 2 {
+                    d[column] = columns[column][ROW];
+                }
+                let m = to_frequencies::<S, C>(d);
+                for column in 0..C + 2 {
+                    to.put(m[column], ROW * place.frequencies + column, place.row + tile, vector);
+                }
+            });
+        }
+    }
+}
+
+/// Transforms `[frequency, rows, channel]` to images: `A^T m A`. `images` is the number of images that the rows have
+/// room for.
+#[inline(always)]
+pub(super) fn output_transform<S: Vector, T: ProductTerms<S>>(
+    conv: &Conv,
+    (from, runs, images): (&[f32], &[TileRun], usize),
+    rows: usize,
+    z: &mut [f32],
+) {
     let channels = padded(conv.outputs);
     if conv.kernel == 1 {
         z.copy_from_slice(&from[..z.len()]);
         return;
     }
-    let (from, vectors_of_pixel) = (vectors::<S>(from), channels / S::LANES);
-    for (i, image) in z.chunks_exact_mut(conv.output_len()).enumerate() {
-        for tile in 0..conv.tiles() {
-            let [row, column] = conv.square(tile);
-            let first = (row * conv.width + column) * channels;
-            // if a side is odd, the last tiles have a row or a column outside the board
-            let (right, below) = (column + 1 < conv.width, row + 1 < conv.height);
-            let down = first + conv.width * channels;
-            for vector in 0..vectors_of_pixel {
-                let step = plane_stride(rows, channels) / S::LANES;
-                let at = (i * conv.tiles() + tile) * vectors_of_pixel + vector;
-                let [a, b, c, d] = take(from, at, [4 * step, step]);
-                let [a, b, c, d] = transpose([add(add(a, b), c), sub(sub(b, c), d), a, a]);
-                let (even, odd) = (add(add(a, b), c), sub(sub(b, c), d));
-                let lane = vector * S::LANES;
-                even[0].store(&mut image[first + lane..]);
-                if right {
-                    odd[0].store(&mut image[first + channels + lane..]);
-                }
-                if below {
-                    even[1].store(&mut image[down + lane..]);
-                }
-                if right && below {
-                    odd[1].store(&mut image[down + channels + lane..]);
-                }
-            }
+    let (from, plane, right) =
+        (vectors::<S>(from), plane_stride(rows, channels) / S::LANES, channels / S::LANES);
+    for (image, z) in z.chunks_exact_mut(conv.output_len()).enumerate() {
+        for run in runs {
+            let (size, place) = Place::new::<S>(conv, run, [images, image], channels, 0);
+            // these boards have no border
+            let board = (run.corner[0] * conv.width + run.corner[1]) * right;
+            let place = Place { board, steps: [conv.width * right, right], ..place };
+            for_size!(size, of at most T::LARGEST_TILE, tiles_out::<S>(from, plane, z, place));
         }
     }
 }
 
-/// Transforms the output gradients of `images` images, starting at `start`, to `[frequency, row, channel]`:
-/// `A dy A^T`.
+/// Computes `A^T m A` of tiles side by side, from frequencies `plane` vectors apart.
 #[inline(always)]
-pub(super) fn gradient_transform<S: Vector>(
+fn tiles_out<S: Vector, const R: usize, const C: usize>(
+    from: &[S],
+    plane: usize,
+    z: &mut [f32],
+    place: Place,
+) {
+    let [down, right] = place.steps;
+    for tile in 0..place.count {
+        for vector in 0..right {
+            let from = &from[(place.row + tile) * right + vector..];
+            let z = &mut z[(place.board + tile * C * right + vector) * S::LANES..];
+            let mut rows = [[S::splat(0.0); LARGEST]; MOST];
+            unroll!(0 1 2 3 4 5, ROW in R + 2, {
+                let mut m = [S::splat(0.0); MOST];
+                for column in 0..C + 2 {
+                    m[column] = from[(ROW * place.frequencies + column) * plane];
+                }
+                rows[ROW] = to_squares::<S, C>(m);
+            });
+            unroll!(0 1 2 3, COLUMN in C, {
+                let mut m = [S::splat(0.0); MOST];
+                for row in 0..R + 2 {
+                    m[row] = rows[row][COLUMN];
+                }
+                let y = to_squares::<S, R>(m);
+                for row in 0..R {
+                    y[row].store(&mut z[(row * down + COLUMN * right) * S::LANES..]);
+                }
+            });
+        }
+    }
+}
+
+/// Transforms the output gradients of `images` images to `[frequency, row, channel]`: `A dy A^T`. The first number of
+/// the first image is `start`; images beyond the end of `z` are zero.
+#[inline(always)]
+pub(super) fn gradient_transform<S: Vector, T: ProductTerms<S>, I: Images<S>>(
     conv: &Conv,
-    (gradient, z): (&Gradient, &[f32]),
-    [start, images]: [usize; 2],
-    to: &mut impl Images<S>,
+    (gradient, z, start): (&Gradient, &[f32], usize),
+    (runs, images): (&[TileRun], usize),
+    to: &mut I,
     board: &mut [f32],
 ) {
     let channels = padded(conv.outputs);
-    if conv.kernel == 1 {
-        for image in 0..images {
-            gradient.line::<S>(z, start + image * conv.output_len(), board);
-            put_squares::<S>(board, to, image * conv.cells(), channels);
-        }
-        return;
-    }
-    let vectors_of_pixel = channels / S::LANES;
     board.fill(0.0);
     for image in 0..images {
-        for row in 0..conv.height {
-            let index = start + image * conv.output_len() + row * conv.width * channels;
-            let line = &mut board[conv.on_board(row) * channels..][..conv.width * channels];
-            gradient.line::<S>(z, index, line);
+        let first = start + image * conv.output_len();
+        let is_missing = first >= z.len();
+        if is_missing {
+            board.fill(0.0);
         }
-        let (board, down) = (vectors::<S>(board), conv.board()[1] * vectors_of_pixel);
-        for tile in 0..conv.tiles() {
-            let first = conv.corner(tile) * vectors_of_pixel + down + vectors_of_pixel;
-            let row = image * conv.tiles() + tile;
-            for vector in first..first + vectors_of_pixel {
-                let zero = [S::splat(0.0); 4];
-                let a = [board[vector], board[vector + vectors_of_pixel], zero[0], zero[0]];
-                let b = [board[vector + down], board[vector + down + vectors_of_pixel], zero[0], zero[0]];
-                let [a, b, ..] = transpose([a, add(a, b), sub(a, b), sub(zero, b)]);
-                let d = transpose([a, add(a, b), sub(a, b), sub(zero, b)]);
-                to.put_piece(d, row, vector - first);
+        if conv.kernel == 1 {
+            if !is_missing {
+                gradient.line::<S>(z, first, board);
             }
+            put_squares::<S>(board, to, image * conv.cells(), channels);
+            continue;
+        }
+        for row in 0..if is_missing { 0 } else { conv.height } {
+            let line = &mut board[conv.board().padded_square(row, 0) * channels..][..conv.width * channels];
+            gradient.line::<S>(z, first + row * conv.width * channels, line);
+        }
+        for run in runs {
+            let (size, place) = Place::new::<S>(conv, run, [images, image], channels, 0);
+            for_size!(size, of at most T::LARGEST_TILE, tiles_of_gradient::<S, I>(vectors(board), to, place));
         }
     }
 }
 
-/// Transforms `[frequency, rows, channel]` to input gradients: the sums of the overlapping 4x4 pieces `B m B^T`.
+/// Computes `A dy A^T` of tiles side by side.
+#[expect(
+    clippy::needless_range_loop,
+    reason = "iterators are not always inlined, and vectors would go through memory"
+)]
 #[inline(always)]
-pub(super) fn input_gradient<S: Vector>(
+fn tiles_of_gradient<S: Vector, I: Images<S>, const R: usize, const C: usize>(
+    board: &[S],
+    to: &mut I,
+    place: Place,
+) {
+    let [down, right] = place.steps;
+    for tile in 0..place.count {
+        for vector in 0..right {
+            let board =
+                &board[place.board + tile * C * right + vector..][..(R - 1) * down + (C - 1) * right + 1];
+            let mut columns = [[S::splat(0.0); MOST]; LARGEST];
+            unroll!(0 1 2 3, COLUMN in C, {
+                let mut y = [S::splat(0.0); LARGEST];
+                for row in 0..R {
+                    y[row] = board[row * down + COLUMN * right];
+                }
+                columns[COLUMN] = from_squares::<S, R>(y);
+            });
+            unroll!(0 1 2 3 4 5, ROW in R + 2, {
+                let mut y = [S::splat(0.0); LARGEST];
+                for column in 0..C {
+                    y[column] = columns[column][ROW];
+                }
+                let m = from_squares::<S, C>(y);
+                for column in 0..C + 2 {
+                    to.put(m[column], ROW * place.frequencies + column, place.row + tile, vector);
+                }
+            });
+        }
+    }
+}
+
+/// Transforms `[frequency, rows, channel]` to input gradients: the sums of the overlapping pieces `B m B^T`.
+#[inline(always)]
+pub(super) fn input_gradient<S: Vector, T: ProductTerms<S>>(
     conv: &Conv,
-    from: &[f32],
+    (from, runs, images): (&[f32], &[TileRun], usize),
     rows: usize,
     dx: &mut [f32],
     board: &mut [f32],
@@ -177,98 +313,76 @@ pub(super) fn input_gradient<S: Vector>(
         dx.copy_from_slice(&from[..dx.len()]);
         return;
     }
-    let (from, vectors_of_pixel) = (vectors::<S>(from), channels / S::LANES);
-    for (i, image) in dx.chunks_exact_mut(conv.input_len()).enumerate() {
+    let (from, plane) = (vectors::<S>(from), plane_stride(rows, channels) / S::LANES);
+    for (image, dx) in dx.chunks_exact_mut(conv.input_len()).enumerate() {
         board.fill(0.0);
-        let (slots, down) = (vectors_mut::<S>(board), conv.board()[1] * vectors_of_pixel);
-        for tile in 0..conv.tiles() {
-            let (first, row) = (conv.corner(tile) * vectors_of_pixel, i * conv.tiles() + tile);
-            for vector in 0..vectors_of_pixel {
-                let step = plane_stride(rows, channels) / S::LANES;
-                let m = take(from, row * vectors_of_pixel + vector, [4 * step, step]);
-                let m = times_b(transpose(times_b(transpose(m))));
-                for i in 0..16 {
-                    let slot = &mut slots[first + vector + i / 4 * down + i % 4 * vectors_of_pixel];
-                    *slot = slot.add(m[i / 4][i % 4]);
+        for run in runs {
+            let (size, place) = Place::new::<S>(conv, run, [images, image], channels, 1);
+            for_size!(size, of at most T::LARGEST_TILE, tiles_back::<S>(from, plane, vectors_mut(board), place));
+        }
+        for (row, line) in dx.chunks_exact_mut(conv.width * channels).enumerate() {
+            line.copy_from_slice(&board[conv.board().padded_square(row, 0) * channels..][..line.len()]);
+        }
+    }
+}
+
+/// Adds `B m B^T` of tiles side by side to the board, from frequencies `plane` vectors apart.
+#[inline(always)]
+fn tiles_back<S: Vector, const R: usize, const C: usize>(
+    from: &[S],
+    plane: usize,
+    board: &mut [S],
+    place: Place,
+) {
+    let [down, right] = place.steps;
+    for tile in 0..place.count {
+        for vector in 0..right {
+            let from = &from[(place.row + tile) * right + vector..];
+            let board =
+                &mut board[place.board + tile * C * right + vector..][..(R + 1) * down + (C + 1) * right + 1];
+            let mut rows = [[S::splat(0.0); MOST]; MOST];
+            unroll!(0 1 2 3 4 5, ROW in R + 2, {
+                let mut m = [S::splat(0.0); MOST];
+                for column in 0..C + 2 {
+                    m[column] = from[(ROW * place.frequencies + column) * plane];
                 }
-            }
-        }
-        for (row, line) in image.chunks_exact_mut(conv.width * channels).enumerate() {
-            line.copy_from_slice(&board[conv.on_board(row) * channels..][..line.len()]);
+                rows[ROW] = from_frequencies::<S, C>(m);
+            });
+            unroll!(0 1 2 3 4 5, COLUMN in C + 2, {
+                let mut m = [S::splat(0.0); MOST];
+                for row in 0..R + 2 {
+                    m[row] = rows[row][COLUMN];
+                }
+                let d = from_frequencies::<S, R>(m);
+                for row in 0..R + 2 {
+                    let slot = &mut board[row * down + COLUMN * right];
+                    *slot = slot.add(d[row]);
+                }
+            });
         }
     }
 }
 
-/// A 4x4 piece of the board, or its products, row by row.
-pub(super) type Piece<S> = [[S; 4]; 4];
-
-/// Reads the vectors of a piece, whose rows are `down` apart and whose columns are `right` apart.
-#[inline(always)]
-fn take<S: Vector>(from: &[S], first: usize, [down, right]: [usize; 2]) -> Piece<S> {
-    let mut piece = [[from[first]; 4]; 4];
-    for i in 1..16 {
-        piece[i / 4][i % 4] = from[first + i / 4 * down + i % 4 * right];
-    }
-    piece
-}
-
-#[inline(always)]
-fn transpose<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
-    [[a[0], b[0], c[0], d[0]], [a[1], b[1], c[1], d[1]], [a[2], b[2], c[2], d[2]], [a[3], b[3], c[3], d[3]]]
-}
-
-/// Returns `B^T` times a piece.
-#[inline(always)]
-fn times_bt<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
-    [sub(a, c), add(b, c), sub(c, b), sub(b, d)]
-}
-
-/// Returns `B` times a piece.
-#[inline(always)]
-fn times_b<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
-    [a, add(sub(b, c), d), sub(add(b, c), a), sub([S::splat(0.0); 4], d)]
-}
-
-#[inline(always)]
-fn add<S: Vector>(a: [S; 4], b: [S; 4]) -> [S; 4] {
-    [a[0].add(b[0]), a[1].add(b[1]), a[2].add(b[2]), a[3].add(b[3])]
-}
-
-#[inline(always)]
-fn sub<S: Vector>(a: [S; 4], b: [S; 4]) -> [S; 4] {
-    [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2]), a[3].sub(b[3])]
-}
+/// The factors of the taps of a kernel, for each frequency of the largest tile.
+const G: [[f32; 3]; MOST] = kernel_rows();
 
 /// Returns `G g G^T` of a block of kernels, one in each lane.
 #[inline(always)]
-pub(super) fn kernel_transform(g: &[[f32; BLOCK]; 9]) -> [[f32; BLOCK]; 16] {
-    let mut to = [[0.0; BLOCK]; 16];
-    for lane in 0..BLOCK {
-        let grow = |[a, b, c]: [f32; 3]| [a, (a + b + c) * 0.5, (a - b + c) * 0.5, c];
-        let columns: [[f32; 4]; 3] = from_fn(|i| grow(from_fn(|j| g[j * 3 + i][lane])));
-        for i in 0..4 {
-            let row = grow(from_fn(|j| columns[j][i]));
-            for j in 0..4 {
-                to[i * 4 + j][lane] = row[j];
-            }
-        }
-    }
-    to
+pub(super) fn kernel_transform(g: &[[f32; BLOCK]; 9]) -> [[[f32; BLOCK]; MOST]; MOST] {
+    let sum = |factors: [f32; 3], of: [&[f32; BLOCK]; 3]| -> [f32; BLOCK] {
+        from_fn(|lane| factors[0] * of[0][lane] + factors[1] * of[1][lane] + factors[2] * of[2][lane])
+    };
+    let lines: [[[f32; BLOCK]; MOST]; 3] =
+        from_fn(|row| G.map(|factors| sum(factors, [&g[row * 3], &g[row * 3 + 1], &g[row * 3 + 2]])));
+    G.map(|factors| from_fn(|column| sum(factors, [&lines[0][column], &lines[1][column], &lines[2][column]])))
 }
 
 /// Returns `G^T m G` of a block of kernels, one in each lane.
 #[inline(always)]
-pub(super) fn kernel_gradient(m: &[[f32; BLOCK]; 16]) -> [[f32; BLOCK]; 9] {
-    let mut to = [[0.0; BLOCK]; 9];
-    for lane in 0..BLOCK {
-        let shrink = |[a, b, c, d]: [f32; 4]| [a + (b + c) * 0.5, (b - c) * 0.5, (b + c) * 0.5 + d];
-        let columns: [[f32; 3]; 4] = from_fn(|i| shrink(from_fn(|j| m[j * 4 + i][lane])));
-        for i in 0..3 {
-            let row = shrink(from_fn(|j| columns[j][i]));
-            for j in 0..3 {
-                to[i * 3 + j][lane] = row[j];
-            }
-        }
-    }
-    to
+pub(super) fn kernel_gradient(m: &[[[f32; BLOCK]; MOST]; MOST]) -> [[f32; BLOCK]; 9] {
+    let sum = |tap: usize, of: [&[f32; BLOCK]; MOST]| -> [f32; BLOCK] {
+        from_fn(|lane| (0..MOST).map(|f| G[f][tap] * of[f][lane]).sum())
+    };
+    let lines: [[[f32; BLOCK]; 3]; MOST] = from_fn(|row| from_fn(|tap| sum(tap, m[row].each_ref())));
+    from_fn(|i| sum(i / 3, from_fn(|row| &lines[row][i % 3])))
 }
