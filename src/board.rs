@@ -93,7 +93,21 @@ impl Display for Symmetry {
 
 /// Returns the name of a square of a board with `width` columns, such as `a1` for square 0.
 pub fn square_text(square: usize, width: usize) -> String {
-    format!("{}{}", (b'a' + (square % width) as u8) as char, square / width + 1)
+    let mut text = String::new();
+    push_square(&mut text, square, width);
+    text
+}
+
+/// Appends [`square_text`] to `text`. Formatting a number would take most of the time of reading and writing actions.
+pub(crate) fn push_square(text: &mut String, square: usize, width: usize) {
+    fn push_number(text: &mut String, number: usize) {
+        if number >= 10 {
+            push_number(text, number / 10);
+        }
+        text.push((b'0' + (number % 10) as u8) as char);
+    }
+    text.push((b'a' + (square % width) as u8) as char);
+    push_number(text, square / width + 1);
 }
 
 /// Returns the square with this [`square_text`]; `None` if there is none on the board.
@@ -209,6 +223,7 @@ mod tests {
         for square in 0..100 {
             assert_eq!(parse_square(&square_text(square, 10), 10, 10), Some(square));
         }
+        assert_eq!([0, 9, 99, 119].map(|square| square_text(square, 1)), ["a1", "a10", "a100", "a120"]);
         for text in ["", "a", "a0", "a01", "k1", "a11", "1a", "a+1", "ä1", "a18446744073709551615"] {
             assert_eq!(parse_square(text, 10, 10), None, "{text}");
         }

@@ -5,26 +5,17 @@ use super::mask::Mask;
 use super::rules::{ANY_LINE, Clock, Move, NOWHERE};
 use super::state::{Past, State};
 use super::text::Next;
-use crate::board::{parse_count, parse_square, square_text};
+use crate::board::{parse_count, parse_square, push_square, square_text};
 use crate::game::{Action, Game, Player};
 
 impl<M: Mask> TextGame<M> {
-    /// Appends the name of a square. It is written by hand, because a text is read by writing every legal action.
-    fn push_square(&self, text: &mut String, square: usize) {
-        let (column, row) = (square % self.0.shape.width, square / self.0.shape.width + 1);
-        text.push((b'a' + column as u8) as char);
-        if row >= 10 {
-            text.push((b'0' + (row / 10) as u8) as char);
-        }
-        text.push((b'0' + (row % 10) as u8) as char);
-    }
-
     /// Replaces `text` by the words of an action, which other actions may share.
     fn write_words(&self, state: &State<M>, action: Action, text: &mut String) {
         let (line, plane, square) = self.decoded(state, action);
         let rules = &self.0.rules[state.to_move.index()];
         let line = &rules.lines[line];
         let trip = rules.trip(line, plane, square, &state.things);
+        let push = |text: &mut String, squares: M| push_square(text, squares.lowest(), self.0.shape.width);
         text.clear();
         match &line.moves {
             Move::Pass if state.clock.line != ANY_LINE => text.push_str("stop"),
@@ -36,12 +27,12 @@ impl<M: Mask> TextGame<M> {
                 if let Some(kind) = kind {
                     text.extend([self.0.text.kinds[kind].letters[state.to_move.index()], '@']);
                 }
-                self.push_square(text, trip.to.lowest());
+                push(text, trip.to);
             }
             Move::From(_) if trip.to.is_none() => {
-                self.push_square(text, trip.from.lowest());
+                push(text, trip.from);
                 text.push_str("xoff(");
-                self.push_square(text, trip.over.lowest());
+                push(text, trip.over);
                 text.push(')');
             }
             Move::From(_) | Move::To(_) | Move::Ray(_) => {
@@ -49,9 +40,9 @@ impl<M: Mask> TextGame<M> {
                     let sight = rules.sight(&state.things, &state.clock);
                     (sight.enemy & (trip.to | trip.over)).any()
                 };
-                self.push_square(text, trip.from.lowest());
+                push(text, trip.from);
                 text.push(if takes { 'x' } else { '-' });
-                self.push_square(text, trip.to.lowest());
+                push(text, trip.to);
             }
         }
     }
