@@ -68,6 +68,18 @@ pub(in crate::net) const fn kernel_rows() -> [[f32; 3]; MOST] {
     ]
 }
 
+/// Computes `G^T m`: from the frequencies of the largest tile to the gradients of the three taps.
+#[inline(always)]
+pub(in crate::net) fn to_taps<S: Vector>(m: [S; MOST]) -> [S; 3] {
+    let g = const { kernel_rows() };
+    let (sum, sum_b) = (m[2].add(m[3]).times(g[2][0]), m[4].add(m[5]));
+    [
+        sum.add_product(g[4][0], sum_b).add_product(g[0][0], m[0]),
+        m[2].sub(m[3]).times(g[2][1]).add_product(g[4][1], m[4].sub(m[5])),
+        sum.add_product(g[4][2], sum_b).add(m[1]),
+    ]
+}
+
 /// Computes `B^T d` of a tile of two squares from four squares. The rows of `B^T` are the coefficients of the
 /// polynomials x^2 - 1, x (x^2 - 1), x (x + 1), and x (x - 1).
 #[inline(always)]
@@ -231,6 +243,11 @@ mod tests {
             matrix.iter_mut().zip(results).for_each(|(row, result)| row[input] = result[0]);
         }
         matrix
+    }
+
+    #[test]
+    fn gradients_of_taps_are_the_transpose_of_kernels() {
+        assert_eq!(matrix(to_taps::<One>), transposed(kernel_rows()));
     }
 
     fn transposed<const N: usize, const K: usize>(matrix: [[f32; N]; K]) -> [[f32; K]; N] {

@@ -8,7 +8,6 @@ use rayon::prelude::*;
 
 use super::geometry::Conv;
 use super::winograd::{kernel_gradient, kernel_transform};
-use crate::net::kernels::frequencies::MOST;
 use crate::net::kernels::vector::{Aligned, BLOCK, Kernel, Vector, padded, vectors_mut};
 
 impl Conv {
@@ -29,11 +28,16 @@ impl Conv {
             self.isa.run(AddUp { total, others, first: tap * plane });
         });
         let total = total.as_ref();
-        let mut all = Vec::with_capacity(self.outputs * self.inputs * taps);
-        for output in 0..self.outputs {
-            for input in 0..self.inputs {
-                let first = input * padded(self.outputs) + output;
-                all.extend((0..taps).map(|tap| total[tap * plane + first]));
+        let mut all = vec![0.0; self.outputs * self.inputs * taps];
+        for (input, first) in
+            (0..self.inputs).flat_map(|i| (0..self.outputs).step_by(BLOCK).map(move |output| (i, output)))
+        {
+            let from = &total[input * padded(self.outputs) + first..];
+            for tap in 0..taps {
+                let outputs = &from[tap * plane..][..BLOCK.min(self.outputs - first)];
+                for (output, value) in outputs.iter().enumerate() {
+                    all[((first + output) * self.inputs + input) * taps + tap] = *value;
+                }
             }
         }
         all
@@ -129,17 +133,9 @@ impl Kernel for TransformBack<'_> {
             to.copy_from_slice(&from[..plane]);
             return;
         }
-        let [high, across] = conv.tiling().frequencies();
-        let mut block = [[[0.0; BLOCK]; MOST]; MOST];
-        for first in (0..plane).step_by(BLOCK) {
-            for (r, line) in block[..high].iter_mut().enumerate() {
-                for (c, values) in line[..across].iter_mut().enumerate() {
-                    values.copy_from_slice(&from[(r * across + c) * plane + first..][..BLOCK]);
-                }
-            }
-            for (tap, values) in kernel_gradient(&block).iter().enumerate() {
-                to[tap * plane + first..][..BLOCK].copy_from_slice(values);
-            }
+        let size = conv.tiling().frequencies();
+        for first in (0..plane).step_by(S::LANES) {
+            kernel_gradient::<S>(size, &from[first..], plane, &mut to[first..]);
         }
     }
 }

@@ -12,7 +12,8 @@ use super::geometry::{Conv, Gradient, plane_stride};
 use super::products::ProductTerms;
 use crate::net::infer::tiling::TileRun;
 use crate::net::kernels::frequencies::{
-    LARGEST, MOST, for_size, from_frequencies, from_squares, kernel_rows, to_frequencies, to_squares, unroll,
+    LARGEST, MOST, for_size, from_frequencies, from_squares, kernel_rows, to_frequencies, to_squares,
+    to_taps, unroll,
 };
 use crate::net::kernels::vector::{BLOCK, Vector, padded, vectors, vectors_mut};
 
@@ -377,12 +378,33 @@ pub(super) fn kernel_transform(g: &[[f32; BLOCK]; 9]) -> [[[f32; BLOCK]; MOST]; 
     G.map(|factors| from_fn(|column| sum(factors, [&lines[0][column], &lines[1][column], &lines[2][column]])))
 }
 
-/// Returns `G^T m G` of a block of kernels, one in each lane.
+/// Computes `G^T m G` of kernels, one in each lane, from frequencies to taps, both `plane` floats apart.
+/// `size` is the number of rows and columns of frequencies.
 #[inline(always)]
-pub(super) fn kernel_gradient(m: &[[[f32; BLOCK]; MOST]; MOST]) -> [[f32; BLOCK]; 9] {
-    let sum = |tap: usize, of: [&[f32; BLOCK]; MOST]| -> [f32; BLOCK] {
-        from_fn(|lane| (0..MOST).map(|f| G[f][tap] * of[f][lane]).sum())
-    };
-    let lines: [[[f32; BLOCK]; 3]; MOST] = from_fn(|row| from_fn(|tap| sum(tap, m[row].each_ref())));
-    from_fn(|i| sum(i / 3, from_fn(|row| &lines[row][i % 3])))
+pub(super) fn kernel_gradient<S: Vector>(
+    [high, across]: [usize; 2],
+    from: &[f32],
+    plane: usize,
+    to: &mut [f32],
+) {
+    let mut rows = [[S::splat(0.0); 3]; MOST];
+    unroll!(0 1 2 3 4 5, ROW in MOST, {
+        let mut m = [S::splat(0.0); MOST];
+        unroll!(0 1 2 3 4 5, COLUMN in MOST, {
+            if ROW < high && COLUMN < across {
+                m[COLUMN] = S::load(&from[(ROW * across + COLUMN) * plane..]);
+            }
+        });
+        rows[ROW] = to_taps(m);
+    });
+    unroll!(0 1 2, COLUMN in 3, {
+        let mut m = [S::splat(0.0); MOST];
+        unroll!(0 1 2 3 4 5, ROW in MOST, {
+            m[ROW] = rows[ROW][COLUMN];
+        });
+        let taps = to_taps(m);
+        unroll!(0 1 2, ROW in 3, {
+            taps[ROW].store(&mut to[(ROW * 3 + COLUMN) * plane..]);
+        });
+    });
 }
