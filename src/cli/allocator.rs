@@ -11,11 +11,15 @@ pub(super) fn keep_freed() {
     {
         /// The largest block size that glibc allows for its heaps.
         const LARGEST: libc::c_int = 32 << 20;
-        // SAFETY: mallopt may be called at any time and from any thread; these two calls only change two limits of the
+        /// The size of a heap of a thread other than the main one. A heap that has become empty is returned, whatever
+        /// the other limits are, unless the one before it has less than this many bytes left.
+        const HEAP: libc::c_int = 64 << 20;
+        // SAFETY: mallopt may be called at any time and from any thread; these calls only change limits of the
         // allocator.
         unsafe {
             libc::mallopt(libc::M_MMAP_THRESHOLD, LARGEST);
             libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
+            libc::mallopt(libc::M_TOP_PAD, HEAP);
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::board::Symmetry;
 use crate::game::{BoardView, Game, Player};
 
-use super::{Checked, Checker, Encoded, ExaminedPosition, require};
+use super::{Checked, Checker, Encoded, ExaminedPosition, Pair, require};
 
 /// Every legal action is played at each of the first `ALL_PLIES` plies of a game, and later at one ply in `SOME_PLIES`.
 const ALL_PLIES: usize = 16;
@@ -98,12 +98,9 @@ impl<G: Game> Checker<'_, G> {
 
     /// Checks that playing an action and then exchanging the players gives the same position as exchanging them first.
     fn exchanged_play(&self, position: &ExaminedPosition<G::State>, other: &G::State, ply: usize) -> Checked {
-        let with_history = [&position.state, other];
-        let plain = with_history.map(|state| self.game.without_history(state));
+        let pair = Pair::new(self.game, [&position.state, other], ply % position.legal.len());
         for (index, &action) in position.legal.iter().enumerate() {
-            // one action with the history, which can be long, and all others without it
-            let [state, other] =
-                if index == ply % position.legal.len() { with_history } else { plain.each_ref() };
+            let [state, other] = pair.at(index);
             let after = self.after(state, action);
             let same = self.game.exchanged(&after).is_none_or(|after| after == self.after(other, action));
             require(same, || {

@@ -221,6 +221,30 @@ struct ExaminedPosition<S> {
     view: BoardView,
 }
 
+/// Two positions whose actions are played side by side. One action is played with the history, which can be long, and
+/// all others are played without it.
+struct Pair<'a, S> {
+    with_history: [&'a S; 2],
+    without: [S; 2],
+    /// The index of the action that is played with the history.
+    due: usize,
+}
+
+impl<'a, S> Pair<'a, S> {
+    fn new<G: Game<State = S>>(game: &G, positions: [&'a S; 2], due: usize) -> Self {
+        Pair {
+            with_history: positions,
+            without: positions.map(|position| game.without_history(position)),
+            due,
+        }
+    }
+
+    /// Returns the positions to play the action with this index in.
+    fn at(&self, index: usize) -> [&S; 2] {
+        if index == self.due { self.with_history } else { self.without.each_ref() }
+    }
+}
+
 /// A network's input for a position.
 struct Encoded {
     planes: Planes,

@@ -3,7 +3,7 @@
 use crate::board::Symmetry;
 use crate::game::{Action, Game};
 
-use super::{Checked, Checker, ExaminedPosition, require};
+use super::{Checked, Checker, ExaminedPosition, Pair, require};
 
 impl<G: Game> Checker<'_, G> {
     pub(super) fn symmetries(&self, position: &ExaminedPosition<G::State>, ply: usize) -> Checked {
@@ -63,11 +63,9 @@ impl<G: Game> Checker<'_, G> {
                 ));
             }
         }
-        let with_history = [state, &mapped];
-        let plain = with_history.map(|state| self.game.without_history(state));
+        let pair = Pair::new(self.game, [state, &mapped], ply % legal.len());
         for (index, (&action, &image)) in legal.iter().zip(&image).enumerate() {
-            // one action with the history, which can be long, and all others without it
-            let [state, mapped] = if index == ply % legal.len() { with_history } else { plain.each_ref() };
+            let [state, mapped] = pair.at(index);
             let expected = self.game.map_state(symmetry, &self.after(state, action));
             if self.after(mapped, image) != expected {
                 return Err(self.not_commuting(state, mapped, (action, image), &sorted, &expected));
