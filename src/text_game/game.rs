@@ -558,7 +558,7 @@ fn is_enemy(set: &Set) -> bool {
 }
 
 /// Returns the player who has acted last.
-fn actor<M>(state: &State<M>) -> Player {
+fn actor<M: Mask>(state: &State<M>) -> Player {
     if state.clock.goes_on { state.to_move } else { state.to_move.other() }
 }
 

@@ -11,7 +11,7 @@ use crate::random::mix;
 
 /// A position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State<M> {
+pub struct State<M: Mask> {
     pub(super) things: Things<M>,
     pub(super) clock: Clock,
     pub(super) to_move: Player,
