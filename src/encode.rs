@@ -65,24 +65,73 @@ impl Shape {
     ///
     /// # Panics
     /// If the lengths do not match or a plane has squares beyond the board.
+    #[expect(unsafe_code, reason = "see `Expansion`")]
     pub fn expand(&self, words: &[u64], out: &mut [f32]) {
         let (cells, each) = (self.cells(), self.plane_words());
         assert_eq!(out.len() * each, words.len() * cells, "positions of this shape");
-        for (plane, out) in words.chunks_exact(each).zip(out.chunks_exact_mut(cells)) {
-            let (value, words) = (f32::from_bits(plane[each - 1] as u32), &plane[..each - 1]);
-            if is_filled(words) {
-                out.fill(value);
+        let expansion = expansions().next().expect("every machine can run the plain function");
+        // SAFETY: this machine has the instructions
+        unsafe { expansion(words, each, out, cells) };
+    }
+}
+
+/// Writes the floats of planes: `each` words of `words` become `cells` floats of `out`. It may be called only on
+/// machines with the instructions that it uses.
+type Expansion = unsafe fn(words: &[u64], each: usize, out: &mut [f32], cells: usize);
+
+/// Returns the functions that this machine can run, fastest first.
+fn expansions() -> impl Iterator<Item = Expansion> {
+    #[cfg(target_arch = "x86_64")]
+    let fast = {
+        let wide: Expansion = x86::expand_avx512;
+        let narrow: Expansion = x86::expand_avx2;
+        let (has_wide, has_narrow) = (is_x86_feature_detected!("avx512f"), is_x86_feature_detected!("avx2"));
+        [has_wide.then_some(wide), has_narrow.then_some(narrow)].into_iter().flatten()
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let fast = std::iter::empty();
+    fast.chain([expand as Expansion])
+}
+
+/// The number of squares that are written at once.
+const GROUP: usize = 16;
+
+/// Writes a group of squares at a time; the last group of a word may overlap the one before.
+#[inline(always)]
+fn expand(words: &[u64], each: usize, out: &mut [f32], cells: usize) {
+    for (plane, out) in words.chunks_exact(each).zip(out.chunks_exact_mut(cells)) {
+        let (value, words) = (plane[each - 1] as u32, &plane[..each - 1]);
+        let is_filled = is_filled(words);
+        for (word, out) in words.iter().zip(out.chunks_mut(WORD)) {
+            assert!(
+                is_filled || out.len() == WORD || word >> out.len() == 0,
+                "a plane has squares beyond the board"
+            );
+            let float =
+                |square: usize| f32::from_bits(value & 0_u32.wrapping_sub((word >> square) as u32 & 1));
+            let Some(last) = out.len().checked_sub(GROUP) else {
+                out.iter_mut().enumerate().for_each(|(square, out)| *out = float(square));
                 continue;
-            }
-            out.fill(0.0);
-            for (word, out) in words.iter().zip(out.chunks_mut(WORD)) {
-                let mut bits = *word;
-                while bits != 0 {
-                    out[bits.trailing_zeros() as usize] = value;
-                    bits &= bits - 1;
-                }
+            };
+            for first in (0..out.len()).step_by(GROUP) {
+                let first = first.min(last);
+                let out = out[first..].first_chunk_mut::<GROUP>().expect("a group");
+                *out = std::array::from_fn(|square| float(first + square));
             }
         }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    #[target_feature(enable = "avx2")]
+    pub(super) fn expand_avx2(words: &[u64], each: usize, out: &mut [f32], cells: usize) {
+        super::expand(words, each, out, cells);
+    }
+
+    #[target_feature(enable = "avx512f,avx2")]
+    pub(super) fn expand_avx512(words: &[u64], each: usize, out: &mut [f32], cells: usize) {
+        super::expand(words, each, out, cells);
     }
 }
 
@@ -292,6 +341,43 @@ mod tests {
         planes.mapped(Symmetry::COLUMN_MIRROR[1]).expand(&mut out);
         assert_eq!(out[..6], [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
         assert_eq!(out[6..], [0.25; 6]);
+    }
+
+    #[test]
+    #[expect(unsafe_code, reason = "see `Expansion`")]
+    fn every_expansion_writes_the_same_floats() {
+        for cells in [1_usize, 9, 15, 16, 17, 42, 64, 65, 81, 127, 128, 200, 400] {
+            let each = cells.div_ceil(WORD) + 1;
+            let mut words = vec![u64::MAX; 3 * each];
+            for (index, word) in words[..2 * each].iter_mut().enumerate() {
+                *word = mix(index as u64 + cells as u64);
+            }
+            for plane in 0..2 {
+                words[plane * each + each - 2] &= u64::MAX >> ((WORD - cells % WORD) % WORD);
+            }
+            for (plane, value) in [1.0_f32, -0.375, 0.625].into_iter().enumerate() {
+                words[plane * each + each - 1] = value.to_bits().into();
+            }
+            let of = |plane: usize, cell: usize| {
+                let is_set = words[plane * each + cell / WORD] >> (cell % WORD) & 1 == 1;
+                if is_set { [1.0, -0.375, 0.625][plane] } else { 0.0 }
+            };
+            let expected: Vec<f32> =
+                (0..3).flat_map(|plane| (0..cells).map(move |cell| of(plane, cell))).collect();
+            for expansion in expansions() {
+                let mut out = vec![f32::NAN; 3 * cells];
+                // SAFETY: this machine has the instructions of its expansions
+                unsafe { expansion(&words, each, &mut out, cells) };
+                assert_eq!(out, expected, "{cells} squares");
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "squares beyond the board")]
+    fn squares_beyond_the_board_are_no_floats() {
+        let shape = Shape { planes: 1, height: 3, width: 3, actions: 9 };
+        shape.expand(&[1 << 9, 1], &mut [0.0; 9]);
     }
 
     #[test]

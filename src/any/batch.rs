@@ -104,13 +104,15 @@ impl Batch {
         write: impl Fn(&mut dyn GameBlock, &mut [T]) + Sync,
     ) {
         assert_eq!(out.len(), self.len * each, "planes for each game");
-        match &mut *self.blocks {
-            [only] => write(&mut **only, out),
-            blocks => {
-                let blocks = blocks.par_iter_mut().zip(out.par_chunks_mut(BLOCK * each));
-                blocks.for_each(|(block, out)| write(&mut **block, out));
-            }
-        }
+        let at_once = self.blocks_at_once();
+        let blocks = self.blocks.par_iter_mut().zip(out.par_chunks_mut(BLOCK * each));
+        blocks.with_min_len(at_once).for_each(|(block, out)| write(&mut **block, out));
+    }
+
+    /// Returns how many blocks a thread takes at once. If there is only one, the calling thread takes all blocks itself:
+    /// rayon splits no work that is not longer than its least length.
+    fn blocks_at_once(&self) -> usize {
+        if rayon::current_num_threads() == 1 { self.blocks.len().max(1) } else { 1 }
     }
 
     /// Writes which actions are legal, `[len, actions]`; none is legal in a game that is over.
@@ -120,13 +122,8 @@ impl Batch {
     pub fn mask(&self, out: &mut [bool]) {
         let each = self.shape.actions;
         assert_eq!(out.len(), self.len * each, "a mask for each game");
-        match &*self.blocks {
-            [only] => only.mask(out),
-            blocks => {
-                let blocks = blocks.par_iter().zip(out.par_chunks_mut(BLOCK * each));
-                blocks.for_each(|(block, out)| block.mask(out));
-            }
-        }
+        let blocks = self.blocks.par_iter().zip(out.par_chunks_mut(BLOCK * each));
+        blocks.with_min_len(self.blocks_at_once()).for_each(|(block, out)| block.mask(out));
     }
 
     /// Writes the player to move in each game: 0 for the first player, 1 for the second.
@@ -148,13 +145,9 @@ impl Batch {
     pub fn sample(&self, seed: u64, draw: u64, out: &mut [u16]) {
         assert_eq!(out.len(), self.len, "an action for each game");
         let random = |block: usize| stream(seed, Purpose::Stepping, &[draw, block as u64]);
-        match &*self.blocks {
-            [only] => only.sample(random(0), out),
-            blocks => {
-                let blocks = blocks.par_iter().zip(out.par_chunks_mut(BLOCK)).enumerate();
-                blocks.for_each(|(index, (block, out))| block.sample(random(index), out));
-            }
-        }
+        let blocks = self.blocks.par_iter().zip(out.par_chunks_mut(BLOCK)).enumerate();
+        let blocks = blocks.with_min_len(self.blocks_at_once());
+        blocks.for_each(|(index, (block, out))| block.sample(random(index), out));
     }
 
     /// Plays an action in each game that is not over; for a game that is over, the action is ignored. `rewards` has the
@@ -181,14 +174,11 @@ impl Batch {
                 actions[index]
             )));
         }
-        match &mut *self.blocks {
-            [only] => only.play(actions, rewards, ended),
-            blocks => {
-                let results = rewards.par_chunks_mut(BLOCK).zip(ended.par_chunks_mut(BLOCK));
-                let blocks = blocks.par_iter_mut().zip(actions.par_chunks(BLOCK)).zip(results);
-                blocks.for_each(|((block, actions), (rewards, ended))| block.play(actions, rewards, ended));
-            }
-        }
+        let at_once = self.blocks_at_once();
+        let results = rewards.par_chunks_mut(BLOCK).zip(ended.par_chunks_mut(BLOCK));
+        let blocks = self.blocks.par_iter_mut().zip(actions.par_chunks(BLOCK)).zip(results);
+        let blocks = blocks.with_min_len(at_once);
+        blocks.for_each(|((block, actions), (rewards, ended))| block.play(actions, rewards, ended));
         Ok(())
     }
 

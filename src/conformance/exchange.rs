@@ -98,7 +98,7 @@ impl<G: Game> Checker<'_, G> {
 
     /// Checks that playing an action and then exchanging the players gives the same position as exchanging them first.
     fn exchanged_play(&self, position: &ExaminedPosition<G::State>, other: &G::State, ply: usize) -> Checked {
-        let pair = Pair::new(self.game, [&position.state, other], ply % position.legal.len());
+        let pair = Pair::new(self.game, [&position.state, other], ply, position.legal.len());
         for (index, &action) in position.legal.iter().enumerate() {
             let [state, other] = pair.at(index);
             let after = self.after(state, action);

@@ -226,22 +226,23 @@ struct ExaminedPosition<S> {
 struct Pair<'a, S> {
     with_history: [&'a S; 2],
     without: [S; 2],
-    /// The index of the action that is played with the history.
-    due: usize,
+    /// The index of the action that is played with the history, if there is an action.
+    due: Option<usize>,
 }
 
 impl<'a, S> Pair<'a, S> {
-    fn new<G: Game<State = S>>(game: &G, positions: [&'a S; 2], due: usize) -> Self {
+    /// The ply decides which of this number of actions is played with the history.
+    fn new<G: Game<State = S>>(game: &G, positions: [&'a S; 2], ply: usize, actions: usize) -> Self {
         Pair {
             with_history: positions,
             without: positions.map(|position| game.without_history(position)),
-            due,
+            due: ply.checked_rem(actions),
         }
     }
 
     /// Returns the positions to play the action with this index in.
     fn at(&self, index: usize) -> [&S; 2] {
-        if index == self.due { self.with_history } else { self.without.each_ref() }
+        if Some(index) == self.due { self.with_history } else { self.without.each_ref() }
     }
 }
 

@@ -63,7 +63,7 @@ impl<G: Game> Checker<'_, G> {
                 ));
             }
         }
-        let pair = Pair::new(self.game, [state, &mapped], ply % legal.len());
+        let pair = Pair::new(self.game, [state, &mapped], ply, legal.len());
         for (index, (&action, &image)) in legal.iter().zip(&image).enumerate() {
             let [state, mapped] = pair.at(index);
             let expected = self.game.map_state(symmetry, &self.after(state, action));

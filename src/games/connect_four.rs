@@ -36,15 +36,18 @@ const CELLS: usize = WIDTH * HEIGHT;
 /// wrap around.
 const STRIDE: usize = HEIGHT + 1;
 const COLUMN: u64 = (1 << HEIGHT) - 1;
-/// The top square of each column.
-const TOP: u64 = {
-    let (mut top, mut column) = (0, 0);
+/// The bottom square of each column.
+const BOTTOM: u64 = {
+    let (mut bottom, mut column) = (0, 0);
     while column < WIDTH {
-        top |= 1 << (column * STRIDE + HEIGHT - 1);
+        bottom |= 1 << (column * STRIDE);
         column += 1;
     }
-    top
+    bottom
 };
+/// The top square of each column.
+const TOP: u64 = BOTTOM << (HEIGHT - 1);
+const BOARD: u64 = BOTTOM * COLUMN;
 
 /// The rules; there are no options.
 #[derive(Clone, Debug)]
@@ -81,11 +84,30 @@ impl State {
     }
 }
 
-/// Converts a set of squares to row-major order, as in planes.
-fn plane(discs: u64) -> u128 {
-    let squares = (0..CELLS).filter(|square| discs >> (square % WIDTH * STRIDE + square / WIDTH) & 1 == 1);
-    squares.fold(0, |set, square| set | 1 << square)
+/// Converts a set of squares to row-major order, as in planes: columns and rows of a 7x7 square are exchanged.
+fn plane(squares: u64) -> u64 {
+    // each diagonal moves by 6 squares for each step from the main diagonal
+    let diagonals = (1..WIDTH).map(|above| {
+        let (squares_above, by) = (DIAGONALS[above], above * (STRIDE - 1));
+        (squares & squares_above) << by | squares >> by & squares_above
+    });
+    diagonals.fold(squares & DIAGONALS[0], |plane, diagonal| plane | diagonal)
 }
+
+/// For each number, the squares of a 7x7 square whose row is their column plus this number.
+const DIAGONALS: [u64; WIDTH] = {
+    let mut diagonals = [0; WIDTH];
+    let mut above = 0;
+    while above < WIDTH {
+        let mut column = 0;
+        while column + above < WIDTH {
+            diagonals[above] |= 1 << (column * STRIDE + column + above);
+            column += 1;
+        }
+        above += 1;
+    }
+    diagonals
+};
 
 static ABOUT: About = About::new(ConnectFour::NAME, ["Red", "Yellow"])
     .title("Connect Four")
@@ -181,17 +203,12 @@ impl Game for ConnectFour {
         let own = state.mover().index();
         planes.set_bits(0, plane(state.discs[own]));
         planes.set_bits(1, plane(state.discs[1 - own]));
-        let landings = (0..WIDTH).filter(|column| state.height(*column) < HEIGHT);
-        planes.set_bits(
-            2,
-            landings.fold(0_u64, |set, column| set | 1 << (state.height(column) * WIDTH + column)),
-        );
+        planes.set_bits(2, plane((state.occupied() + BOTTOM) & BOARD));
     }
 
     fn key(&self, state: &State) -> u64 {
         // Red's discs plus one bit above the top disc of each column: a number unique to the position
-        let bottoms: u64 = (0..WIDTH).fold(0, |set, column| set | 1 << (column * STRIDE));
-        let mixed = (state.discs[0] + state.occupied() + bottoms).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state.discs[0] + state.occupied() + BOTTOM).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ mixed >> 32
     }
 
@@ -302,6 +319,19 @@ mod tests {
         // the same squares taken by the other players
         let exchanged = ConnectFour.parse_state("213").unwrap();
         assert_ne!(ConnectFour.key(&one), ConnectFour.key(&exchanged));
+    }
+
+    #[test]
+    fn planes_have_rows_where_sets_have_columns() {
+        for square in 0..CELLS {
+            let bit = square % WIDTH * STRIDE + square / WIDTH;
+            assert_eq!(plane(1 << bit), 1 << square, "square {square}");
+        }
+        let mut planes = Planes::new(ConnectFour.shape());
+        ConnectFour.encode(&ConnectFour.parse_state("4444443").unwrap(), &mut planes);
+        // column 4 is full, and one disc is in column 3
+        let each = ConnectFour.shape().plane_words();
+        assert_eq!(planes.words()[2 * each], 0b1110011 | 1 << (WIDTH + 2));
     }
 
     #[test]
