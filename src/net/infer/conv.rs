@@ -100,9 +100,9 @@ impl Conv3 {
     /// Describes tiles with `stride` floats per square and `row` words or floats per frequency of a tile. Planes are
     /// never a power of two apart, to avoid cache conflicts.
     fn layout(&self, positions: usize, stride: usize, row: usize) -> TileLayout<'_> {
-        let (&Conv3 { board, tiling, ref runs, .. }, [_, frequencies]) = (self, self.tiling.frequencies());
+        let Conv3 { board, tiling, ref runs, .. } = *self;
         let plane = positions * tiling.tiles() * row + BLOCK;
-        TileLayout { board, runs, frequencies, positions, stride, plane }
+        TileLayout { board, runs, positions, stride, plane }
     }
 
     /// Applies the convolution to `positions` padded boards.

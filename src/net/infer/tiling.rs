@@ -100,6 +100,8 @@ pub(in crate::net) struct TileRun {
     pub(in crate::net) count: usize,
     /// The row and the column of the board where the run's output begins.
     pub(in crate::net) corner: [usize; 2],
+    /// The number of frequencies from one row of a tile's frequencies to the next, on this board.
+    pub(in crate::net) frequencies: usize,
     /// The number of a position's tiles stored before those of this size, the number of tiles of this size, and the
     /// number of tiles of this size before the run.
     order: [usize; 3],
@@ -176,6 +178,7 @@ impl BoardTiling {
                 outputs: [rows.outputs, columns.outputs],
                 count: columns.count,
                 corner: [rows.first + row * rows.outputs, columns.first],
+                frequencies: self.columns.frequencies(),
                 order: [before, size, row * columns.count],
             }));
             before += size;

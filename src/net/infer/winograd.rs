@@ -24,8 +24,6 @@ pub(super) struct TileLayout<'a> {
     pub(super) board: PaddedBoard,
     /// The tiles of a position.
     pub(super) runs: &'a [TileRun],
-    /// Frequencies of a row.
-    pub(super) frequencies: usize,
     pub(super) positions: usize,
     /// Floats per square.
     pub(super) stride: usize,
@@ -49,11 +47,12 @@ pub(super) struct InputTransform<'a> {
 impl ProductWork for InputTransform<'_> {
     #[inline(always)]
     unsafe fn run<T: Products>(self) {
-        let TileLayout { board, runs, frequencies, positions, stride, plane } = self.layout;
+        let TileLayout { board, runs, positions, stride, plane } = self.layout;
         let pitch = board.pitch();
         let to = self.to.as_mut_ptr().cast::<u32>();
         for (position, run) in each(positions, runs) {
-            let (TileRun { outputs: [rows, columns], count, .. }, [row, column]) = (*run, run.corner);
+            let (TileRun { outputs: [rows, columns], count, frequencies, .. }, [row, column]) =
+                (*run, run.corner);
             let square = position * board.padded() + row * pitch + column;
             let from = self.from[square * stride..].as_ptr();
             let (steps, planes) = ([pitch * stride, stride], [frequencies * plane, plane]);
@@ -130,10 +129,11 @@ pub(super) struct OutputTransform<'a> {
 impl ProductWork for OutputTransform<'_> {
     #[inline(always)]
     unsafe fn run<T: Products>(self) {
-        let TileLayout { board, runs, frequencies, positions, stride, plane } = self.layout;
+        let TileLayout { board, runs, positions, stride, plane } = self.layout;
         let (pitch, bias, finish) = (board.pitch(), self.bias, self.finish);
         for (position, run) in each(positions, runs) {
-            let (TileRun { outputs: [rows, columns], count, .. }, [row, column]) = (*run, run.corner);
+            let (TileRun { outputs: [rows, columns], count, frequencies, .. }, [row, column]) =
+                (*run, run.corner);
             let from = self.from[run.place(positions, position) * stride..].as_ptr();
             let square = position * board.padded() + board.padded_square(row, column);
             let to = self.to[square * stride..].as_mut_ptr();

@@ -87,7 +87,7 @@ impl Place {
             board: square * right,
             steps: [pitch * right, right],
             row: run.place(images, image),
-            frequencies: conv.tiling().frequencies()[1],
+            frequencies: run.frequencies,
         };
         (run.outputs, place)
     }
