@@ -109,8 +109,8 @@ impl Batch {
         blocks.with_min_len(at_once).for_each(|(block, out)| write(&mut **block, out));
     }
 
-    /// Returns how many blocks a thread takes at once. If there is only one, the calling thread takes all blocks itself:
-    /// rayon splits no work that is not longer than its least length.
+    /// Returns how many blocks a thread takes at once. If there is only one thread, the calling thread takes all blocks
+    /// itself, since rayon splits no work that is not longer than this.
     fn blocks_at_once(&self) -> usize {
         if rayon::current_num_threads() == 1 { self.blocks.len().max(1) } else { 1 }
     }

@@ -16,7 +16,7 @@
 //! | 1     | discs of the opponent |
 //! | 2     | where a disc would fall now |
 //!
-//! [`Game::encode`] takes about 130 ns.
+//! [`Game::encode`] takes about 11 ns.
 //!
 //! Position text: the columns played so far (`4455`), or `-` for the empty board. The state remembers the columns, so
 //! two move orders that lead to the same board give two states. Both states have the same [`Game::key`], since they
