@@ -104,15 +104,8 @@ impl Batch {
         write: impl Fn(&mut dyn GameBlock, &mut [T]) + Sync,
     ) {
         assert_eq!(out.len(), self.len * each, "planes for each game");
-        let at_once = self.blocks_at_once();
         let blocks = self.blocks.par_iter_mut().zip(out.par_chunks_mut(BLOCK * each));
-        blocks.with_min_len(at_once).for_each(|(block, out)| write(&mut **block, out));
-    }
-
-    /// Returns how many blocks a thread takes at once. If there is only one thread, the calling thread takes all blocks
-    /// itself, since rayon splits no work that is not longer than this.
-    fn blocks_at_once(&self) -> usize {
-        if rayon::current_num_threads() == 1 { self.blocks.len().max(1) } else { 1 }
+        blocks.with_min_len(blocks_at_once()).for_each(|(block, out)| write(&mut **block, out));
     }
 
     /// Writes which actions are legal, `[len, actions]`; none is legal in a game that is over.
@@ -123,7 +116,7 @@ impl Batch {
         let each = self.shape.actions;
         assert_eq!(out.len(), self.len * each, "a mask for each game");
         let blocks = self.blocks.par_iter().zip(out.par_chunks_mut(BLOCK * each));
-        blocks.with_min_len(self.blocks_at_once()).for_each(|(block, out)| block.mask(out));
+        blocks.with_min_len(blocks_at_once()).for_each(|(block, out)| block.mask(out));
     }
 
     /// Writes the player to move in each game: 0 for the first player, 1 for the second.
@@ -146,7 +139,7 @@ impl Batch {
         assert_eq!(out.len(), self.len, "an action for each game");
         let random = |block: usize| stream(seed, Purpose::Stepping, &[draw, block as u64]);
         let blocks = self.blocks.par_iter().zip(out.par_chunks_mut(BLOCK)).enumerate();
-        let blocks = blocks.with_min_len(self.blocks_at_once());
+        let blocks = blocks.with_min_len(blocks_at_once());
         blocks.for_each(|(index, (block, out))| block.sample(random(index), out));
     }
 
@@ -174,10 +167,9 @@ impl Batch {
                 actions[index]
             )));
         }
-        let at_once = self.blocks_at_once();
         let results = rewards.par_chunks_mut(BLOCK).zip(ended.par_chunks_mut(BLOCK));
         let blocks = self.blocks.par_iter_mut().zip(actions.par_chunks(BLOCK)).zip(results);
-        let blocks = blocks.with_min_len(at_once);
+        let blocks = blocks.with_min_len(blocks_at_once());
         blocks.for_each(|((block, actions), (rewards, ended))| block.play(actions, rewards, ended));
         Ok(())
     }
@@ -219,6 +211,12 @@ impl Batch {
     fn at(&self, index: usize) -> (&dyn GameBlock, usize) {
         (&*self.blocks[index / BLOCK], index % BLOCK)
     }
+}
+
+/// Returns how many blocks a thread takes at least. If there is only one thread, the calling thread takes all blocks
+/// itself, since rayon does not split them.
+fn blocks_at_once() -> usize {
+    if rayon::current_num_threads() == 1 { usize::MAX } else { 1 }
 }
 
 /// A block of games behind the pointer. The slices that its methods take have one row for each game.

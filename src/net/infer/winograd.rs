@@ -51,8 +51,7 @@ impl ProductWork for InputTransform<'_> {
         let pitch = board.pitch();
         let to = self.to.as_mut_ptr().cast::<u32>();
         for (position, run) in each(positions, runs) {
-            let (TileRun { outputs: [rows, columns], count, frequencies, .. }, [row, column]) =
-                (*run, run.corner);
+            let TileRun { outputs: [rows, columns], count, corner: [row, column], frequencies, .. } = *run;
             let square = position * board.padded() + row * pitch + column;
             let from = self.from[square * stride..].as_ptr();
             let (steps, planes) = ([pitch * stride, stride], [frequencies * plane, plane]);
@@ -132,8 +131,7 @@ impl ProductWork for OutputTransform<'_> {
         let TileLayout { board, runs, positions, stride, plane } = self.layout;
         let (pitch, bias, finish) = (board.pitch(), self.bias, self.finish);
         for (position, run) in each(positions, runs) {
-            let (TileRun { outputs: [rows, columns], count, frequencies, .. }, [row, column]) =
-                (*run, run.corner);
+            let TileRun { outputs: [rows, columns], count, corner: [row, column], frequencies, .. } = *run;
             let from = self.from[run.place(positions, position) * stride..].as_ptr();
             let square = position * board.padded() + board.padded_square(row, column);
             let to = self.to[square * stride..].as_mut_ptr();
