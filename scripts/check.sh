@@ -6,7 +6,7 @@
 # can make them), and the fused forward pass under AddressSanitizer (if a nightly toolchain is installed).
 #
 # The tests check exports against ONNX Runtime with the Python that PETTEIA_PYTHON names. If the variable is not set, this script
-# creates an environment under target/python, once, with the packages of scripts/check/requirements.txt.
+# creates an environment under target/python, once, with the packages of scripts/check/requirements.txt and scripts/study/requirements.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "${1:-}" = "--deep" ]; then export PETTEIA_DEEP=1; fi
@@ -25,20 +25,23 @@ trap print_times EXIT
 
 # The list of installed packages is written last, so that an interrupted installation starts over.
 install_python() {
-    local folder=target/python wanted=scripts/check/requirements.txt
-    if ! cmp -s "$wanted" "$folder/installed.txt"; then
+    local folder=target/python wanted
+    wanted=$(cat scripts/check/requirements.txt scripts/study/requirements.txt)
+    if [ "$wanted" != "$(cat "$folder/installed.txt" 2> /dev/null)" ]; then
         rm -rf "$folder" &&
             python3 -m venv "$folder" &&
-            "$folder/bin/python" -m pip install --quiet --disable-pip-version-check -r "$wanted" &&
-            cp "$wanted" "$folder/installed.txt"
+            "$folder/bin/python" -m pip install --quiet --disable-pip-version-check \
+                -r scripts/check/requirements.txt -r scripts/study/requirements.txt &&
+            printf '%s\n' "$wanted" > "$folder/installed.txt"
     fi
 }
 
 if [ -z "${PETTEIA_PYTHON:-}" ]; then
     if step install_python; then
+        HAS_STUDIES=1
         export PETTEIA_PYTHON="$PWD/target/python/bin/python"
     else
-        printf '\n!! NOTICE: scripts/check/requirements.txt could not be installed, so NOTHING IS CHECKED AGAINST ONNX RUNTIME.\n' >&2
+        printf '\n!! NOTICE: the packages for Python could not be installed, so NOTHING IS CHECKED AGAINST ONNX RUNTIME, AND STUDIES ARE NOT TESTED.\n' >&2
         printf '!! The reason is above; set PETTEIA_PYTHON to a Python that has the packages.\n\n' >&2
     fi
 fi
@@ -170,6 +173,8 @@ step cargo test --locked --profile quick --package check-onnx --package connect-
 step cargo test --release --locked --package breakthrough
 step train_breakthrough
 step check_new_crate
+# studies of settings, with the environment from above
+if [ -n "${HAS_STUDIES:-}" ]; then step "$PETTEIA_PYTHON" scripts/study/test_studies.py; fi
 # pages in a file give the same answers as the program
 if command -v node > /dev/null; then
     step node scripts/check/file/equal.mjs "$PETTEIA" phage cage-6 connect-four custodial-trap-advanced caissa tic-tac-toe konane rules/hex.game --positions 25

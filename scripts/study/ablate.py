@@ -1,22 +1,31 @@
 #!/usr/bin/env python3
 """Compares ways to train at equal cost: trains every arm with every seed, measures the results, and prints a table.
 
-    scripts/study/ablate.py STUDY.toml [--out FOLDER] [--petteia PROGRAM] [--threads N] [--only ARM,ARM]
+    scripts/study/ablate.py STUDY.toml [--out FOLDER] [--petteia PROGRAM] [--threads N] [--only ARM,ARM] [--plan]
 
 A study lists the settings that all arms share and those that each arm changes. The first arm is the one that the others are
 compared with:
 
-    config = "configs/connect-four.toml"
-    set = "sets/connect-four.jsonl.zst"       # optional: accuracy on solved positions
+    config = "configs/phage.toml"
+    set = "sets/phage.jsonl.zst"              # optional: accuracy on solved positions
     simulations = "0,100,400"                 # for the set
-    seeds = [1, 2]
-    games = 200                               # of an arm against the first arm with the same seed; 0 for none
     arena_simulations = 100
-    shared = ["selfplay.games=256", "train.generations=5"]
+    effect = 40                               # Elo: the study plans how many seeds and games find it
+    budget = 150                              # CPU seconds: each arm trains as many generations as fit
+    shared = ["selfplay.games=256"]
 
     [arms]
     shipped = []
     mixed = ["train.search_value_share=0.5"]
+
+Seeds differ by as much as most settings do, so `effect` is the number to begin with. From it follow the number of seeds and the
+games of each arm against the first arm with the same seed (`spread` is what seeds differ by, in Elo, if you know better than 30).
+The study says what it plans before it begins, and with --plan only that. It then takes one seed after the other, and stops with
+an arm as soon as the arm is decided: better, worse, or equal within `effect`. If `seeds` (a list) and `games` are given, they are
+used as they are; without `effect`, nothing is stopped early.
+
+With `budget`, a pilot of three generations measures what a generation of each arm costs, and `train.generations` follows from
+that. Without it, give arms with longer or shorter games fewer or more of them, so that all arms cost the same.
 
 Before any training, the program checks the settings of every arm (`petteia train --dry-run`) and lists all problems. All
 files are kept in FOLDER (ablations/NAME-OF-THE-STUDY), and the same command continues an interrupted study. The table
@@ -26,8 +35,8 @@ only wait, so keep the machine otherwise idle. An arm is marked if its wall-cloc
 differs from that of the first arm by more than 5 %. If you then give the arm more or fewer games, the arm is trained anew in
 its own folder. Errors are in percent of the positions in which an error is possible. *Brier* is the mean square error of the
 network's own expected score; this measure varies less than the errors do. Elo is given for all seeds together, with 95 % bounds
-(from the bounds of the matches, or from the spread of the seeds if that is larger), then for each seed. With `--threads 1`, up
-to one study per core, with different arms or seeds, can share a FOLDER. Uses only Python's standard library.
+from the spread of the seeds of all arms (scripts/study/seeds.py has the model), then for each seed. With `--threads 1`, up
+to one study per core, with different arms, can share a FOLDER. Needs scripts/study/requirements.txt.
 """
 
 import argparse
@@ -44,13 +53,14 @@ import time
 import tomllib
 from pathlib import Path
 
+import seeds as statistics
 
 # the keys of a study, and their types
 TYPES = {str: "a text", list: "a list", int: "a whole number", dict: "a table"}
 KEYS = {"config": str, "set": str, "simulations": str, "seeds": list, "games": int, "arena_simulations": int}
-KEYS |= {"opening_plies": int, "shared": list, "arms": dict}
-# the 97.5 % quantile of the normal distribution
-Z = 1.96
+KEYS |= {"opening_plies": int, "shared": list, "arms": dict, "effect": int, "spread": int, "budget": int}
+# the generations of a pilot: the first costs more or less than the others, and the second still has a poor network
+PILOT = 3
 
 
 def spent():
@@ -110,6 +120,9 @@ def wrong_keys(about):
         yield 'no config: config = "configs/GAME.toml"'
     if not about.get("arms"):
         yield "no arms: add a table [arms] with a list of settings for each arm; the others are compared with the first arm"
+    for key in ("effect", "spread", "budget"):
+        if isinstance(about.get(key), int) and about[key] <= 0:
+            yield f"`{key}` must be above 0, not {about[key]}"
     seeds = about.get("seeds", [1])
     if isinstance(seeds, list) and not (seeds and all(type(seed) is int and seed >= 0 for seed in seeds)):
         yield "`seeds` must be whole numbers, at least one"
@@ -121,6 +134,8 @@ def wrong_keys(about):
     for name, sets in lists.items():
         if not (isinstance(sets, list) and all(isinstance(item, str) and "=" in item for item in sets)):
             yield f'`{name}` must be a list of settings, such as ["search.simulations=64"]'
+    if "budget" in about and any("train.generations=" in str(sets) for sets in lists.values()):
+        yield "`budget` determines `train.generations`: remove one of them"
     if isinstance(about.get("set"), str) and not Path(about["set"]).exists():
         yield f"the set {about['set']} does not exist"
 
@@ -141,6 +156,25 @@ class Study:
                 sys.exit(f"error: no such arms: {', '.join(sorted(unknown))}")
             first = next(iter(self.arms))
             self.arms = {name: sets for name, sets in self.arms.items() if name in names or name == first}
+        self.first = next(iter(self.arms))
+        self.effect = self.about.get("effect")
+        self.seeds, self.games = self.about.get("seeds", [1]), self.about.get("games", 0)
+        if self.effect:
+            self.plan(path)
+
+    def plan(self, path):
+        """Derives the number of seeds and games from the effect, unless the study names them."""
+        try:
+            plan = statistics.plan(self.effect, len(self.arms) - 1, self.about.get("spread", statistics.SPREAD))
+        except ValueError as error:
+            refuse([f"{path}: {error}"])
+        self.seeds = self.about.get("seeds", [*range(1, plan.seeds + 1)])
+        self.games = self.about.get("games", plan.games)
+        print(
+            f"{len(self.arms)} arms, at most {len(self.seeds)} seeds, {self.games} games of an arm for each seed: "
+            + statistics.promise(self.effect, plan, len(self.seeds), self.games),
+            file=sys.stderr,
+        )
 
     def folder(self, arm, seed):
         """Returns the folder of an arm. Its name depends on the arm's settings, so other settings make another run."""
@@ -149,12 +183,13 @@ class Study:
         return self.out / f"{arm}-{seed}-{digest}"
 
     def sets(self, arm, seed):
+        """Returns the settings of a run, without the number of generations that follows from the budget."""
         return [*self.about.get("shared", []), *self.arms[arm], f"seed={seed}"]
 
-    def training(self, arm, seed):
+    def training(self, arm, seed, folder, generations=None):
         """Returns the command that trains an arm."""
-        command = [self.options.petteia, "train", self.about["config"], "--run", str(self.folder(arm, seed) / "run")]
-        for setting in self.sets(arm, seed):
+        command = [self.options.petteia, "train", self.about["config"], "--run", str(folder / "run")]
+        for setting in [*self.sets(arm, seed), *([f"train.generations={generations}"] if generations else [])]:
             command += ["--set", setting]
         if self.options.threads:
             command += ["--threads", str(self.options.threads)]
@@ -164,11 +199,12 @@ class Study:
         """Asks the program to check the settings of every arm that is not trained yet."""
         problems = []
         for arm in self.arms:
-            seed = self.about.get("seeds", [1])[0]
-            if (self.folder(arm, seed) / "trained.json").exists():
+            seed = self.seeds[0]
+            folder = self.folder(arm, seed)
+            if (folder / "trained.json").exists():
                 continue
             try:
-                said = subprocess.run([*self.training(arm, seed), "--dry-run"], capture_output=True, text=True)
+                said = subprocess.run([*self.training(arm, seed, folder), "--dry-run"], capture_output=True, text=True)
             except OSError as error:
                 program = self.options.petteia
                 sys.exit(f"error: cannot start {program}: {error.strerror}; name the program with --petteia")
@@ -176,16 +212,34 @@ class Study:
                 problems.append(f"arm {arm}: " + said.stderr.strip().removeprefix("error: "))
         refuse(problems)
 
+    def generations(self, arm):
+        """Returns how many generations of an arm fit into the budget; `None` without a budget."""
+        if "budget" not in self.about:
+            return None
+        seed = self.seeds[0]
+        folder = self.folder(arm, seed) / "pilot"
+
+        def measure():
+            run(self.training(arm, seed, folder, PILOT), self.log(folder))
+            return costs_of(folder / "run" / "metrics.jsonl")
+
+        costs = once(folder / "costs.json", measure)
+        first, each = costs["1"], costs[str(PILOT)]
+        return max(2, 1 + round((self.about["budget"] - first) / each))
+
+    def log(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / "log"
+
     def train(self, arm, seed):
         folder = self.folder(arm, seed)
-        folder.mkdir(parents=True, exist_ok=True)
-        costs = folder / "costs"
+        log, costs = self.log(folder), folder / "costs"
 
         def finish():
-            command = self.training(arm, seed)
+            generations = self.generations(arm)
             before = spent()
             try:
-                run(command, folder / "log")
+                run(self.training(arm, seed, folder, generations), log)
             finally:
                 # the cost includes sessions that were interrupted
                 clock, cpu = (after - start for after, start in zip(spent(), before))
@@ -193,7 +247,7 @@ class Study:
                     file.write(f"{clock} {cpu}\n")
             sessions = [[float(part) for part in line.split()] for line in costs.read_text().splitlines()]
             clock, cpu = (sum(column) for column in zip(*sessions))
-            return {"clock": clock, "cpu": cpu, "settings": self.sets(arm, seed)}
+            return {"clock": clock, "cpu": cpu, "generations": generations, "settings": self.sets(arm, seed)}
 
         return once(folder / "trained.json", finish)
 
@@ -211,11 +265,11 @@ class Study:
 
     def match(self, arm, seed):
         """Plays against the first arm with the same seed."""
-        first, games = next(iter(self.arms)), self.about.get("games", 0)
-        if arm == first or not games:
+        games = self.games
+        if arm == self.first or not games:
             return None
         folder, simulations = self.folder(arm, seed), self.about.get("arena_simulations", 100)
-        other = self.folder(first, seed)
+        other = self.folder(self.first, seed)
 
         def play():
             agents = [f"{path / 'run'}:{simulations}" for path in (folder, other)]
@@ -225,18 +279,44 @@ class Study:
 
         return once(folder / f"against-{other.name}.json", play)
 
-    def rows(self):
-        for arm in self.arms:
-            for seed in self.about.get("seeds", [1]):
-                trained = self.train(arm, seed)
-                row = {"arm": arm, "seed": seed, "clock": trained["clock"], "cpu": trained["cpu"]}
-                row["accuracy"] = self.accuracy(arm, seed)
-                row["match"] = self.match(arm, seed)
-                costs = f"{seconds(row['clock'])}, {seconds(row['cpu'])} of CPU time"
-                shown = ", ".join(f"{name} {value:.1f} %" for name, value in errors(row).items())
-                shown = ", ".join(filter(None, (costs, shown, elo(row["match"]))))
-                print(f"{arm}, seed {seed}: {shown}", file=sys.stderr, flush=True)
-                yield row
+    def row(self, arm, seed):
+        trained = self.train(arm, seed)
+        row = {"arm": arm, "seed": seed, **{key: trained.get(key) for key in ("clock", "cpu", "generations")}}
+        row["accuracy"] = self.accuracy(arm, seed)
+        row["match"] = self.match(arm, seed)
+        costs = f"{seconds(row['clock'])}, {seconds(row['cpu'])} of CPU time"
+        shown = ", ".join(f"{name} {value:.1f} %" for name, value in errors(row).items())
+        shown = ", ".join(filter(None, (costs, shown, elo(row["match"]))))
+        print(f"{arm}, seed {seed}: {shown}", file=sys.stderr, flush=True)
+        return row
+
+    def results(self):
+        """Trains and measures the arms, one seed after the other. Returns the rows, and the estimate of each arm."""
+        rows, estimates, open_arms = [], {}, [arm for arm in self.arms if arm != self.first]
+        for look, seed in enumerate(self.seeds, 1):
+            rows += [self.row(arm, seed) for arm in (self.first, *open_arms)]
+            played = {arm: [row["match"] for row in rows if row["arm"] == arm and row["match"]] for arm in self.arms}
+            now = statistics.pooled(played, look, len(self.seeds), self.effect)
+            estimates |= {arm: now[arm] for arm in open_arms if arm in now}
+            if not self.effect:
+                continue
+            for arm in list(open_arms):
+                if estimates[arm]["verdict"] in statistics.DECIDED:
+                    open_arms.remove(arm)
+                    print(f"{arm}: {estimates[arm]['verdict']} after {look} seeds", file=sys.stderr, flush=True)
+            if not open_arms:
+                break
+        return rows, estimates
+
+
+def costs_of(metrics):
+    """Returns the CPU seconds of each generation of a run. The lines of a training count from its beginning."""
+    costs = {}
+    for line in map(json.loads, metrics.read_text().splitlines()):
+        if "generation" in line and "cpu_seconds" in line:
+            parts = costs.setdefault(str(line["generation"]), {})
+            parts[line["kind"]] = max(parts.get(line["kind"], 0), line["cpu_seconds"])
+    return {generation: sum(parts.values()) for generation, parts in costs.items()}
 
 
 def errors(row):
@@ -264,53 +344,11 @@ def elo(match):
     return f"{match['elo']:+.0f} ({bound(match['elo_low'])} to {bound(match['elo_high'])})"
 
 
-def score_of(elo):
-    return 1 / (1 + 10 ** (-elo / 400))
-
-
-def elo_of(score):
-    return 400 * math.log10(score / (1 - score))
-
-
-def pooled(matches):
-    """Pools the matches of all seeds, with bounds; returns `None` if there are none."""
-    matches = [match for match in matches if match]
-    if not matches:
-        return None
-    games = sum(match["games"] for match in matches)
-    if len(matches) == 1:
-        return {"games": games, "seeds": 1, **{key: matches[0][key] for key in ("elo", "elo_low", "elo_high")}}
-    scores = [(match["wins"] + match["draws"] / 2) / match["games"] for match in matches]
-    weights = [match["games"] / games for match in matches]
-    mean = sum(weight * score for weight, score in zip(weights, scores))
-    low = [0 if match["elo_low"] is None else score_of(match["elo_low"]) for match in matches]
-    high = [1 if match["elo_high"] is None else score_of(match["elo_high"]) for match in matches]
-    # take the larger of two errors, one from the games and one from the seeds: with few games or seeds, either can be small by
-    # chance; for games, use the more distant bound, because bounds are far from symmetric near a perfect score
-    far = [max(up - score, score - down) / Z for up, score, down in zip(high, scores, low)]
-    error = math.sqrt(sum((weight * one) ** 2 for weight, one in zip(weights, far)))
-    if len(matches) > 1:
-        spread = sum((score - mean) ** 2 for score in scores) / (len(scores) - 1)
-        error = max(error, math.sqrt(spread / len(scores)))
-    one = 1 / games
-    bound = lambda score: elo_of(score) if one < score < 1 - one else None
-    clamped = min(max(mean, one / 2), 1 - one / 2)
-    result = {"elo": elo_of(clamped), "elo_low": bound(mean - Z * error), "elo_high": bound(mean + Z * error)}
-    return {"games": games, "seeds": len(matches), **result}
-
-
-def verdict(match):
-    """Returns whether the games show an arm to be better or worse than the first arm, or leave it undecided."""
-    if match["elo_low"] is not None and match["elo_low"] > 0:
-        return "better"
-    return "worse" if match["elo_high"] is not None and match["elo_high"] < 0 else "undecided"
-
-
 def mean(values):
     return sum(values) / len(values)
 
 
-def summary(rows, cost):
+def summary(rows, estimates, cost):
     """Returns the data of each arm, for programs. Costs are divided by those of the first arm; within 5 % they count as equal."""
     by_arm = {}
     for row in rows:
@@ -320,13 +358,12 @@ def summary(rows, cost):
     for arm, rows in by_arm.items():
         of = lambda rows, kind: mean([row[kind] for row in rows])
         ratios = {kind: of(rows, kind) / of(first, kind) for kind in ("clock", "cpu")}
-        match = pooled([row["match"] for row in rows])
         arms[arm] = {
             **ratios,
             "equal": abs(math.log(ratios[cost])) <= math.log(1.05),
             "errors": {name: [errors(row)[name] for row in rows] for name in errors(rows[0])},
             "brier": [brier(row) for row in rows],
-            "match": match and {**match, "verdict": verdict(match)},
+            "match": estimates.get(arm),
             "seeds": rows,
         }
     return arms
@@ -363,11 +400,14 @@ def main():
     parser.add_argument("--petteia", default="target/release/petteia", help="the program")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--only", help="only these arms, and the first")
+    parser.add_argument("--plan", action="store_true", help="check the study, say how many seeds and games it needs, and end")
     options = parser.parse_args()
     study = Study(options.study, options)
     study.check()
+    if options.plan:
+        return
     cost = "cpu" if options.threads == 1 else "clock"
-    arms = summary(list(study.rows()), cost)
+    arms = summary(*study.results(), cost)
     text = table(arms, cost)
     (study.out / "table.md").write_text(text + "\n")
     (study.out / "table.json").write_text(json.dumps({"game": study.game, "arms": arms}, indent=1) + "\n")
