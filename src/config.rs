@@ -10,9 +10,9 @@
 //!
 //! A format determines the defaults and which settings are written. Format 1 has the defaults of version 0.1:
 //! settings that were added later are off, and settings that are off are not written. Format 2 has the defaults that
-//! made agents stronger, and all settings are written. A config that a person writes has the newest format unless it
-//! contains `config_format = 1`. Settings kept by a run have format 1 unless they name another format, because format
-//! 1 wrote no number.
+//! made agents stronger, and all settings are written. Format 3 has a smaller network, more generations, and fewer
+//! matches. A config that a person writes has the newest format unless it contains `config_format`. Settings kept by a
+//! run have format 1 unless they name another format, because format 1 wrote no number.
 
 mod arena;
 mod gone;
@@ -47,7 +47,7 @@ use table::{RangeProblem, Rule, Whole};
 
 /// The newest format of configs, which changes when an existing key changes its meaning or its default. A run with a
 /// config of a newer format is not resumed.
-pub const CONFIG_FORMAT: u32 = 2;
+pub const CONFIG_FORMAT: u32 = 3;
 const FORMAT_KEY: &str = "config_format";
 
 /// The limits for a whole config, and for a line of it.
@@ -194,31 +194,27 @@ impl Config {
     }
 
     /// Returns the defaults of a format, from 1 to [`CONFIG_FORMAT`].
-    fn of_format(format: u32, game: GameConfig) -> Config {
-        let seed = DEFAULT_SEED;
+    pub(crate) fn of_format(format: u32, game: GameConfig) -> Config {
+        // the defaults of one format in all sections
+        macro_rules! sections {
+            ($defaults:ident) => {
+                Config {
+                    seed: DEFAULT_SEED,
+                    game,
+                    net: NetConfig::$defaults(),
+                    search: SearchConfig::$defaults(),
+                    selfplay: SelfplayConfig::$defaults(),
+                    replay: ReplayConfig::$defaults(),
+                    train: TrainConfig::$defaults(),
+                    arena: ArenaConfig::$defaults(),
+                    format,
+                }
+            };
+        }
         match format {
-            1 => Config {
-                seed,
-                game,
-                net: NetConfig::default(),
-                search: SearchConfig::default(),
-                selfplay: SelfplayConfig::default(),
-                replay: ReplayConfig::default(),
-                train: TrainConfig::default(),
-                arena: ArenaConfig::default(),
-                format,
-            },
-            _ => Config {
-                seed,
-                game,
-                net: NetConfig::recommended(),
-                search: SearchConfig::recommended(),
-                selfplay: SelfplayConfig::recommended(),
-                replay: ReplayConfig::recommended(),
-                train: TrainConfig::recommended(),
-                arena: ArenaConfig::recommended(),
-                format,
-            },
+            1 => sections!(default),
+            2 => sections!(second),
+            _ => sections!(recommended),
         }
     }
 
@@ -232,9 +228,23 @@ impl Config {
         self.format
     }
 
+    /// Returns whether matches are played after generation `number`.
+    pub(crate) fn has_matches(&self, number: usize) -> bool {
+        number.is_multiple_of(self.arena.every) || number == self.train.generations
+    }
+
     /// Returns the number of games that generation `number` plays against the opponent of the evaluation.
     pub(crate) fn evaluation_games(&self, number: usize) -> usize {
-        if number == self.train.generations { self.arena.final_games } else { self.arena.games }
+        match self.has_matches(number) {
+            _ if number == self.train.generations => self.arena.final_games,
+            true => self.arena.games,
+            false => 0,
+        }
+    }
+
+    /// Returns the number of games that generation `number` plays against earlier generations chosen for its rating.
+    pub(crate) fn rating_games(&self, number: usize) -> usize {
+        if self.has_matches(number) { self.arena.ladder_games } else { 0 }
     }
 
     /// Parses `source`, a text at `place` that a person wrote, applies `sets` (each a `key=value`), and checks every

@@ -198,7 +198,7 @@ mod tests {
             |key: &str| entry(&settings().find(|setting| setting.key == key).expect("a setting"), false);
         assert_eq!(
             entry("net.filters"),
-            "\nnet.filters = 32 (whole number, 1 to 512)\n    Channels of the tower."
+            "\nnet.filters = 16 (whole number, 1 to 512)\n    Channels of the tower."
         );
         assert!(entry("search.root").starts_with("\nsearch.root = \"gumbel\" (\"puct\" or \"gumbel\")\n"));
         assert!(entry("arena.games").starts_with("\narena.games = 20 (even number, 0 to "));

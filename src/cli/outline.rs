@@ -115,11 +115,14 @@ impl Outline<'_> {
             0 => none.to_string(),
             games => format!(", {games} at the end"),
         };
+        let (after, of) = match arena.every {
+            1 => ("after each generation".to_string(), "of each generation".to_string()),
+            every => (format!("after every {every} generations"), format!("every {every} generations")),
+        };
         let (games, end) = (counted(arena.games, "game", "games"), at_the_end(", none at the end"));
-        let evaluation =
-            format!("  evaluation: {games} against {} after each generation{end}", arena.opponent);
+        let evaluation = format!("  evaluation: {games} against {} {after}{end}", arena.opponent);
         let (games, end) = (arena.ladder_games, at_the_end(""));
-        let rating = format!("  rating: {games} games of each generation against earlier ones{end}");
+        let rating = format!("  rating: {games} games {of} against earlier ones{end}");
         let wanted = [arena.games + arena.final_games > 0, games > 0 && generations > 1];
         [evaluation, rating].into_iter().zip(wanted).filter_map(|(line, is)| is.then_some(line)).collect()
     }
@@ -201,6 +204,15 @@ mod tests {
                 [
                     "  self-play: 512 games each by the network, 64 simulations per action",
                     "  rating: 20 games of each generation against earlier ones",
+                ]
+            );
+        });
+        outline(&["arena.every=3"], |outline| {
+            assert_eq!(
+                outline.beginning()[3..],
+                [
+                    "  evaluation: 20 games against rollout:400 after every 3 generations, 100 at the end",
+                    "  rating: 20 games every 3 generations against earlier ones, 100 at the end",
                 ]
             );
         });

@@ -13,9 +13,9 @@ section! {
     /// The ranges of the sizes may grow but not shrink: any network ever trained must remain readable.
     pub struct NetConfig, "net" {
         /// Channels of the tower.
-        filters: usize = 32, 1..=512;
+        filters: usize = 32 => 32 => 16, 1..=512;
         /// Residual blocks of two 3x3 convolutions.
-        blocks: usize = 4, 0..=40;
+        blocks: usize = 4 => 4 => 3, 0..=40;
         /// Planes of the value head (AlphaZero: 1).
         value_planes: usize = 4, 1..=64;
         /// Hidden units of the value head (AlphaZero: 256).
@@ -330,7 +330,7 @@ section! {
     /// `[train]`
     pub struct TrainConfig, "train" {
         /// Number of generations, each with self-play, training, and evaluation.
-        generations: usize = 10, 1..=MAX_GENERATIONS;
+        generations: usize = 10 => 10 => 20, 1..=MAX_GENERATIONS;
         /// Samples per step (AlphaZero: 4096). Short runs learn more from many small steps.
         batch: usize = 64, 1..=MAX_BATCH;
         /// How often a new position is sampled on average: a generation takes

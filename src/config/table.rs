@@ -211,13 +211,14 @@ pub(super) fn is_off<T: Default + PartialEq>(setting: &T) -> bool {
 }
 
 /// Returns whether a factor is off, like [`is_off`]; factors are off at 1.
-pub(super) fn is_one(setting: &f32) -> bool {
-    *setting == 1.0
+pub(super) fn is_one<T: From<u8> + PartialEq>(setting: &T) -> bool {
+    *setting == T::from(1)
 }
 
-/// Defines a section of the config. Each line has the documentation, name, type, and default of a setting; after
-/// `=>`, the default of configs of format 2 if it differs; and, if they apply, the range, `even`, and `experimental`
-/// for a setting that was measured to gain nothing or was not measured.
+/// Defines a section of the config. Each line has the documentation, name, type, and default of a setting; after `=>`,
+/// the default of formats 2 and 3 if it differs; after another `=>`, the default of format 3 if that differs, too; and,
+/// if they apply, the range, `even`, and `experimental` for a setting that was measured to gain nothing or was not
+/// measured.
 macro_rules! section {
     (
         $(#[doc = $about:literal])+
@@ -225,8 +226,8 @@ macro_rules! section {
             $(
                 $(#[doc = $doc:literal])+
                 $(#[serde($($how:tt)+)])?
-                $name:ident: $kind:ident = $default:expr $(=> $newer:expr)? $(, $low:literal ..= $high:tt)? $(,
-                    $flag:ident)*;
+                $name:ident: $kind:ident = $default:expr $(=> $newer:expr $(=> $newest:expr)?)?
+                    $(, $low:literal ..= $high:tt)? $(, $flag:ident)*;
             )+
         }
     ) => {
@@ -238,7 +239,7 @@ macro_rules! section {
             $(
                 $(#[doc = $doc])+
                 #[doc = concat!(
-                    "\n\nDefault ", $crate::config::table::default_text!($default $(, $newer)?),
+                    "\n\nDefault ", $crate::config::table::default_text!($default $(, $newer $(, $newest)?)?),
                     $(", range `", stringify!($low), "..=`", $crate::config::table::bound!($high),)?
                     $(", ", stringify!($flag),)*
                     "."
@@ -265,6 +266,11 @@ macro_rules! section {
             /// Returns the defaults of the newest format: settings that made agents stronger are on, even if
             /// [`Default`] leaves them off.
             pub fn recommended() -> $Section {
+                $Section { $($name: $crate::config::table::newest!($kind, $default $(, $newer $(, $newest)?)?),)+ }
+            }
+
+            /// Returns the defaults of format 2.
+            pub(super) fn second() -> $Section {
                 $Section { $($name: $crate::config::table::newest!($kind, $default $(, $newer)?),)+ }
             }
 
@@ -377,6 +383,9 @@ macro_rules! newest {
     ($kind:ident, $value:expr, $newer:expr) => {
         $crate::config::table::default!($kind, $newer)
     };
+    ($kind:ident, $value:expr, $newer:expr, $newest:expr) => {
+        $crate::config::table::default!($kind, $newest)
+    };
 }
 
 /// A default for the documentation.
@@ -389,6 +398,17 @@ macro_rules! default_text {
             "`",
             stringify!($newer),
             "` in a config, otherwise and in format 1 `",
+            stringify!($value),
+            "`"
+        )
+    };
+    ($value:expr, $newer:expr, $newest:expr) => {
+        concat!(
+            "`",
+            stringify!($newest),
+            "` in a config, in format 2 `",
+            stringify!($newer),
+            "`, otherwise and in format 1 `",
             stringify!($value),
             "`"
         )

@@ -44,6 +44,7 @@ pub(crate) use self::plan::device::with_named_device;
 #[cfg(feature = "train")]
 pub(crate) use self::plan::precision::resolve_precision;
 pub use self::plan::suited::{GameNature, suited};
+pub(crate) use self::plan::suited::{SHORT, suited_in};
 #[cfg(feature = "train")]
 pub use self::turn::modes::train;
 #[cfg(feature = "train")]

@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::support::command::{self, fails, json_lines, out, petteia, succeeds};
 use crate::support::runs::{copy_folder, files};
 use petteia::checkpoint::{self, Checkpoint};
-use petteia::config::Config;
+use petteia::config::{CONFIG_FORMAT, Config};
 use petteia::storage;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -306,7 +306,7 @@ const CHANGES: [(&str, Change); 7] = [
     ("later", |config| drop(config.insert("later".into(), toml::Table::new().into()))),
     ("replay.window", |config| drop(config.remove("replay"))),
     ("temperature", |config| drop(section(config, "selfplay").insert("temperature".into(), 99.0.into()))),
-    ("newer version", |config| drop(config.insert("config_format".into(), 3.into()))),
+    ("newer version", |config| drop(config.insert("config_format".into(), (CONFIG_FORMAT + 1).into()))),
 ];
 
 #[test]

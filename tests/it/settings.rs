@@ -198,10 +198,33 @@ fn a_format_has_its_own_defaults() {
 }
 
 #[test]
+fn each_format_keeps_its_network() {
+    for (format, size) in [(1, (32, 4)), (2, (32, 4)), (3, (16, 3))] {
+        let text = format!("config_format = {format}\ngame.id = 'tic-tac-toe'");
+        let config = Config::parse("test", &text, &[]).unwrap();
+        assert_eq!((config.net.filters, config.net.blocks), size, "format {format}");
+        // what a run keeps is read with the same defaults
+        assert_eq!(Config::parse_kept("kept", &text, &[]).unwrap(), config);
+    }
+    assert_eq!(Config::new("tic-tac-toe").format(), 3);
+}
+
+#[test]
+fn matches_are_played_after_every_few_generations_and_after_the_last() {
+    let text = "game.id = 'tic-tac-toe'\n[arena]\nevery = 3\ngames = 2\nladder_games = 4\nfinal_games = 6\n[train]\n\
+                generations = 7";
+    let config = Config::parse("test", text, &[]).unwrap();
+    assert_eq!(config.arena.every, 3);
+    assert!(config.to_toml().contains("every = 3"));
+    let first = Config::parse("test", "config_format = 1\ngame.id = 'tic-tac-toe'", &[]).unwrap();
+    assert!(!first.to_toml().contains("every"), "runs of format 1 keep their bytes");
+}
+
+#[test]
 fn a_newer_config_is_refused_by_its_format() {
-    let newer = "config_format = 3\ngame.id = 'x'\n[arena]\nfuture_key = 1\n";
+    let newer = "config_format = 4\ngame.id = 'x'\n[arena]\nfuture_key = 1\n";
     let said = Config::parse("a.toml", newer, &[]).unwrap_err().to_string();
-    for part in ["a.toml: line 1", "newer version of petteia", "reads format 2"] {
+    for part in ["a.toml: line 1", "newer version of petteia", "reads format 3"] {
         assert!(said.contains(part), "{said}");
     }
     let read = Config::read("a.toml", newer).unwrap();
@@ -246,7 +269,7 @@ fn a_config_of_another_version_is_read_as_far_as_it_is_known() {
 #[test]
 fn a_gate_that_was_off_is_passed_over() {
     let others = "gate_elo0 = 0.0\ngate_elo1 = 35.0\ngate_alpha = 0.05\ngate_beta = 0.05\ngate_games = 20\n";
-    for format in 1..=2 {
+    for format in 1..=3 {
         let known = format!("config_format = {format}\ngame.id = 'tic-tac-toe'\n[arena]\ngames = 8\n");
         let config = Config::parse("a.toml", &known, &[]).unwrap();
         let off = format!("{known}gate = 'none'\n{others}");

@@ -61,7 +61,7 @@ fn amounts(config: &Config, threads: usize, generation: usize) -> ByWork {
     let steps = full * f64::from(train.samples_per_position) / train.batch as f64;
     let [bootstrap, network] = if is_bootstrap { [searched, 0.0] } else { [0.0, searched] };
     let evaluated = config.evaluation_games(generation);
-    let rated = match arena.ladder_games {
+    let rated = match config.rating_games(generation) {
         games if generation == 1 || games == 0 => 0,
         games => games + if is_last { arena.final_games } else { 0 },
     };

@@ -184,7 +184,8 @@ impl Plan {
         if !self.is_new || self.config.format() == 1 {
             return Ok((self.config.clone(), None));
         }
-        let (below, GameNature { actions, plies, proven }) = run::suited(rules);
+        let (below, GameNature { actions, plies, proven }) =
+            run::suited_in(self.config.format(), self.config.train.generations, rules);
         let mut config = below.parse_over(&self.place, &self.text, &self.sets)?;
         self.before.change(&mut config);
         let derived = self.config.differences(&config);

@@ -56,7 +56,15 @@ pub(crate) fn train_within(wanted: &WantedAgent, games: Catalog) -> Result<()> {
         ));
         flags.from = None;
     }
-    flags.generations = Some(generations(&flags, wanted.minutes * 60.0, games)?);
+    let seconds = wanted.minutes * 60.0;
+    let mut fitting = |expected: usize| {
+        flags.generations = Some(expected);
+        generations(&flags, seconds, games)
+    };
+    // a longer run has a larger network, and thus fewer generations in the same time
+    let small = fitting(run::SHORT)?;
+    let number = if small <= run::SHORT { small } else { fitting(run::SHORT + 1)?.max(run::SHORT) };
+    flags.generations = Some(number);
     flags.run(games)
 }
 
@@ -67,7 +75,8 @@ fn fits(flags: &Train, games: Catalog) -> Result<bool> {
     Ok(plan.done(&rules).is_ok())
 }
 
-/// Returns the number of generations that are expected to take `seconds`.
+/// Returns the number of generations that are expected to take `seconds`, with the network of a run as long as the
+/// flags say.
 fn generations(flags: &Train, seconds: f64, games: Catalog) -> Result<usize> {
     let plan = Plan::of(flags, games)?;
     let rules = games.open(&plan.config.game.id, &plan.config.game.options)?;

@@ -7,7 +7,7 @@
 //! resumed.
 
 use crate::any::{AnyGame, AnyState, Opened};
-use crate::config::{Bootstrap, Config};
+use crate::config::{Bootstrap, CONFIG_FORMAT, Config, GameConfig};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Purpose, Random, choose, stream};
 use crate::solve::{Limits, Solver};
@@ -38,6 +38,21 @@ const ASKED_EACH: usize = 7;
 const LEAF_NODES: u64 = 16;
 /// The limits of the solver.
 const LIMITS: Limits = Limits { nodes: LEAF_NODES, table: 1 << 20 };
+/// The number of generations up to which a run is short: its time is too short for more than a small network.
+pub(crate) const SHORT: usize = 20;
+/// The filters and blocks of the network of a longer run.
+const LARGER: (usize, usize) = (32, 4);
+/// The share of a run's work that goes into matches after generations. The matches at its end get as much again, in a
+/// run of [`USUAL`] generations.
+const MATCHES: f64 = 0.025;
+/// The number of generations of a usual run.
+const USUAL: f64 = SHORT as f64;
+/// The work of training on a sample, in simulations of self-play.
+const SAMPLE: f64 = 6.0;
+/// The work of a ply of a match, in simulations of self-play: one game of the rating and one of the evaluation have two
+/// players with 100 simulations, and one with half as many, whose opponent is cheaper. A simulation of a match takes
+/// 0.6 times as long as one of self-play, whose solver looks further.
+const PLY_OF_MATCHES: f64 = 105.0;
 /// The smallest number of simulations of the Gumbel root, and the number that each action adds.
 const SIMULATIONS: (f64, f64) = (24.0, 0.3);
 
@@ -112,12 +127,21 @@ fn one_ahead(game: &AnyGame, state: &AnyState, legal: &[Action], random: &mut Ra
     action
 }
 
-/// Returns the settings for `rules` that apply where a config does not set them, and the measurements from which they
-/// are derived.
+/// Returns the settings for `rules` that apply where a config of the newest format does not set them, and the
+/// measurements from which they are derived.
 pub fn suited(rules: &Opened) -> (Config, GameNature) {
+    suited_in(CONFIG_FORMAT, SHORT, rules)
+}
+
+/// Returns the settings of a format, from 2 on, like [`suited`], for a run of this number of generations: a longer run
+/// has a larger network.
+pub(crate) fn suited_in(format: u32, generations: usize, rules: &Opened) -> (Config, GameNature) {
     let nature = GameNature::of(&rules.game);
-    let mut config = Config::new(&*rules.identity.id);
-    config.game.options = rules.identity.options.clone();
+    let (id, options) = (rules.identity.id.clone(), rules.identity.options.clone());
+    let mut config = Config::of_format(format, GameConfig { id, options });
+    if format > 2 && generations > SHORT {
+        (config.net.filters, config.net.blocks) = LARGER;
+    }
     suit(&mut config, nature);
     (config, nature)
 }
@@ -132,8 +156,8 @@ pub fn suited(rules: &Opened) -> (Config, GameNature) {
 /// - `selfplay.bootstrap`: playouts, unless random games hardly end; then random games, which are soon dropped
 ///   (`replay.window`, `train.samples_per_position`).
 /// - `replay.value_decay`: higher for short games; the outcome of a long game says little about its beginning.
-/// - `arena.games`, `final_games`, `ladder_games`, `opponent`: fewer games if games are longer; a weaker opponent if
-///   random games hardly end.
+/// - `arena.games`, `ladder_games`, `final_games`: fewer games if games are longer; `every`: such that matches take
+///   about a twentieth of a run, half of it at the end; `opponent`: a weaker one if random games hardly end.
 fn suit(config: &mut Config, GameNature { actions, plies: measured, proven }: GameNature) {
     let even = |number: f64, low: usize, high: usize| (number as usize / 2 * 2).clamp(low, high);
     let shards = |plies: f64| (POSITIONS / plies / 64.0).round().clamp(2.0, 16.0) as usize * 64;
@@ -161,10 +185,21 @@ fn suit(config: &mut Config, GameNature { actions, plies: measured, proven }: Ga
     }
     // rounded to two decimal places
     config.replay.value_decay = ((1.2 / plies).clamp(0.02, 0.1) * 100.0).round() as f32 / 100.0;
+    let work = POSITIONS
+        * (config.search.simulations as f64 + SAMPLE * f64::from(config.train.samples_per_position));
+    let is_second = config.format() == 2;
     let arena = &mut config.arena;
-    arena.games = even(1_000.0 / measured, 4, 20);
-    arena.final_games = 5 * arena.games;
-    arena.ladder_games = even(1_000.0 / measured, 6, 20);
+    if is_second {
+        arena.games = even(1_000.0 / measured, 4, 20);
+        arena.final_games = 5 * arena.games;
+        arena.ladder_games = even(1_000.0 / measured, 6, 20);
+    } else {
+        let cost = PLY_OF_MATCHES * plies;
+        arena.games = even(400.0 / plies, 4, 10);
+        arena.ladder_games = arena.games;
+        arena.every = (arena.games as f64 * cost / (MATCHES * work)).round().clamp(1.0, USUAL / 2.0) as usize;
+        arena.final_games = even(MATCHES * USUAL * work / cost, 20, 100);
+    }
     arena.opponent = if is_endless { "rollout:100" } else { "rollout:400" }.into();
 }
 
@@ -200,6 +235,48 @@ mod tests {
                 config.check().unwrap();
                 assert!(config.selfplay.games * plies as usize >= 1000 || plies < 10.0, "{plies}");
             }
+        }
+    }
+
+    #[test]
+    fn a_config_of_format_2_keeps_its_matches() {
+        let rules = Games::open("phage", &Settings::new()).unwrap();
+        let [second, newest] = [2, CONFIG_FORMAT].map(|format| suited_in(format, SHORT, &rules).0);
+        assert_eq!((second.arena.every, second.arena.games, second.arena.final_games), (1, 20, 100));
+        assert!(newest.arena.every > 1, "{:?}", newest.arena);
+        assert_eq!(second.search.simulations, newest.search.simulations);
+    }
+
+    #[test]
+    fn a_longer_run_has_a_larger_network() {
+        let rules = Games::open("tic-tac-toe", &Settings::new()).unwrap();
+        let size = |format, generations| {
+            let net = suited_in(format, generations, &rules).0.net;
+            (net.filters, net.blocks)
+        };
+        assert_eq!([size(3, 2), size(3, SHORT), size(3, SHORT + 1)], [(16, 3), (16, 3), LARGER]);
+        assert_eq!([size(2, 2), size(2, 100)], [LARGER; 2], "format 2 has one size");
+    }
+
+    #[test]
+    fn matches_take_a_small_part_of_a_run() {
+        for (plies, proven) in [(9.0, 0.4), (39.0, 0.15), (75.0, 0.19), (150.0, 0.0), (400.0, 0.0)] {
+            let mut config = Config::new("x");
+            suit(&mut config, GameNature { actions: 20.0, plies, proven });
+            let generations = config.train.generations;
+            let judged: Vec<usize> = (1..=generations).filter(|number| config.has_matches(*number)).collect();
+            assert_eq!(judged.last(), Some(&generations));
+            assert!(judged.len() > 1 || generations == 1, "a run shows its progress: {config:?}");
+            let games = |number: &usize| {
+                let last = if *number == generations { config.arena.final_games } else { 0 };
+                (config.evaluation_games(*number) + config.rating_games(*number) + last) as f64
+            };
+            let plies = if plies > ENDLESS { LEARNED } else { plies };
+            let matches: f64 = judged.iter().map(games).sum::<f64>() * plies * PLY_OF_MATCHES / 2.0;
+            let positions = config.selfplay.games as f64 * plies * generations as f64;
+            let simulations = config.search.simulations as f64;
+            let work = positions * (simulations + SAMPLE * f64::from(config.train.samples_per_position));
+            assert!(matches < 0.1 * work, "{plies}: {matches} of {work}");
         }
     }
 }

@@ -26,7 +26,7 @@ impl Judge<'_> {
     /// the run. Returns `None` if this run does not rate the generation.
     pub(super) fn rating(&self, checkpoint: &Checkpoint, before: &Games) -> Result<Option<LadderLine>> {
         let number = checkpoint.manifest.generation;
-        let games = self.config.arena.ladder_games;
+        let games = self.config.rating_games(number);
         // a run finished by a version without ratings stays as it is
         let is_last = number > 1 && number == self.config.train.generations;
         if games == 0 || (is_last && !before.has_ratings()) {

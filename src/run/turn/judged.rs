@@ -21,7 +21,7 @@ impl Run<'_> {
     pub(super) fn judge(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let number = checkpoint.manifest.generation;
         if self.role == Role::Learner {
-            let games = self.config.evaluation_games(number) + self.config.arena.ladder_games;
+            let games = self.config.evaluation_games(number) + self.config.rating_games(number);
             if games > 0 && self.metrics.judged(number) == [false; 2] {
                 self.unjudged.insert(number);
             }

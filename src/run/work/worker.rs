@@ -405,13 +405,11 @@ impl Working<'_> {
 
     /// Returns the generations for which `is_meant` holds and that no worker has judged.
     fn unjudged(&mut self, seen: &SeenRun, is_meant: impl Fn(usize) -> bool) -> Result<Vec<usize>> {
-        let arena = &seen.config.arena;
+        let config = &seen.config;
         let mut unjudged = Vec::new();
-        if arena.games + arena.ladder_games + arena.final_games == 0 {
-            return Ok(unjudged);
-        }
+        let has_games = |number: usize| config.evaluation_games(number) + config.rating_games(number) > 0;
         // generations may be judged in any order, because a judge may be gone
-        for number in (1..=seen.done).filter(|number| is_meant(*number)) {
+        for number in (1..=seen.done).filter(|number| is_meant(*number) && has_games(*number)) {
             if self.judged.contains(&number) {
                 continue;
             }
