@@ -182,7 +182,7 @@ fn a_format_has_its_own_defaults() {
     }
     assert_eq!((first.search.clone(), first.net.clone()), (SearchConfig::default(), NetConfig::default()));
     assert_eq!(newest.search, SearchConfig::recommended());
-    assert_eq!((first.format(), newest.format()), (1, 2));
+    assert_eq!((first.format(), newest.format()), (1, 3));
     assert_eq!((first.defaults(), newest.defaults()), (first.clone(), newest.clone()));
     // the settings in the run are in the first format, which had neither a format number nor settings that are off
     let kept = first.to_toml();
@@ -324,7 +324,7 @@ fn a_run_of_the_games_id_alone_keeps_what_follows_from_the_game() {
     assert!(said.contains("replay.value_decay = 0.1") && !said.contains("selfplay.games = "), "{said}");
     // the run stores all of its settings, and a setting that was named takes precedence
     let kept = petteia::run::settings_of(run.as_ref()).unwrap();
-    assert_eq!((kept.format(), kept.replay.value_decay, kept.selfplay.games), (2, 0.1, 16));
+    assert_eq!((kept.format(), kept.replay.value_decay, kept.selfplay.games), (3, 0.1, 16));
     assert_eq!(written_keys(&kept), written_keys(&Config::new("tic-tac-toe")));
     let checkpoint = Checkpoint::find(run.as_ref()).unwrap();
     assert_eq!(checkpoint.reading().unwrap().config, kept);
