@@ -82,7 +82,7 @@ impl Catalog {
                 text.as_str().filter(|name| name.starts_with(TEXT_HASH)).and_then(|name| self.named(name));
             let mut settings = settings.clone();
             settings.extend(carried.map(|text| (TEXT.into(), text.into())));
-            return of_text(id, &settings);
+            return self.of_text(id, &settings);
         }
         if self.ids().iter().any(|known| known == id) {
             return Ok(Opened { shipped: self.shipped_for(id), ..(self.open)(id, settings)? });
@@ -90,7 +90,16 @@ impl Catalog {
         let Some(text) = self.text(id) else { return Err(unknown(id, &self.names())) };
         let mut settings = settings.clone();
         settings.insert(TEXT.into(), text.into());
-        of_text(id, &settings)
+        self.of_text(id, &settings)
+    }
+
+    /// Returns the text game of the option [`TEXT`], with the files that the program carries for it. They are for the
+    /// text that the program carries, not for other rules with the same id.
+    fn of_text(&self, id: &str, settings: &Settings) -> Result<Opened> {
+        let opened = of_text(id, settings)?;
+        let is_carried = settings[TEXT].as_str() == self.text(id) && !self.ids().iter().any(|known| known == id);
+        let shipped = if is_carried { self.shipped_for(id) } else { ShippedForGame::default() };
+        Ok(Opened { shipped, ..opened })
     }
 
     /// Returns the ids of all games and the names of all texts.
@@ -258,9 +267,9 @@ pub fn unknown(id: &str, ids: &[String]) -> Error {
 /// # Errors
 /// If an id occurs twice or is not lowercase with hyphens, or if a file has no use.
 pub fn check(games: Catalog) -> Result<()> {
-    let mut ids = games.ids();
+    let (mut ids, names) = (games.ids(), games.names());
     let is_of_game =
-        |file: &Shipped| (file.is_agent() || file.is_levels()) && ids.contains(&file.name().into());
+        |file: &Shipped| (file.is_agent() || file.is_levels()) && names.contains(&file.name().into());
     let useless = |file: &&Shipped| file.config().is_none() && file.rules().is_none() && !is_of_game(file);
     if let Some(file) = (games.shipped)().iter().find(useless) {
         return Err(Error::Config(format!(

@@ -316,7 +316,7 @@ fn a_run_of_the_games_id_alone_keeps_what_follows_from_the_game() {
     let said = train(&run, "2");
     assert!(
         said.contains(
-            "games have 8 plies with 5 legal actions on average, and 44 % of positions can be proved \
+            "games have 8 plies with 5 legal actions on average, and 43 % of positions can be proved \
         with a few nodes, so "
         ),
         "{said}"
