@@ -97,7 +97,8 @@ impl Catalog {
     /// text that the program carries, not for other rules with the same id.
     fn of_text(&self, id: &str, settings: &Settings) -> Result<Opened> {
         let opened = of_text(id, settings)?;
-        let is_carried = settings[TEXT].as_str() == self.text(id) && !self.ids().iter().any(|known| known == id);
+        let is_carried =
+            settings[TEXT].as_str() == self.text(id) && !self.ids().iter().any(|known| known == id);
         let shipped = if is_carried { self.shipped_for(id) } else { ShippedForGame::default() };
         Ok(Opened { shipped, ..opened })
     }

@@ -2,6 +2,7 @@
 """Calibrates the levels of games and writes them as agents/GAME.levels: nine agents, weakest first.
 
     scripts/study/calibrate_levels.py phage cage-6 [--games 400] [--top 400] [--points 0.6] [--petteia PROGRAM] [--out agents]
+    scripts/study/calibrate_levels.py hex --agents agents    # agents/hex.safetensors, which the program does not carry yet
     scripts/study/calibrate_levels.py --table        # prints the files as a Markdown table
 
 The highest level is the shipped agent with --top simulations, or perfect play where perfect play is proved. Each lower level
@@ -35,10 +36,11 @@ SIMULATIONS = [300, 200, 150, 100, 75, 50, 40, 30, 24, 18, 14, 11, 8, 6, 5, 4, 3
 TEMPERATURES = [round(0.1 * 1.08**step, 3) for step in range(80)]
 
 
-def ladder(game, petteia, top):
-    """Returns the highest level, with `top` simulations, and a list of weaker and weaker agents."""
-    listed = json.loads(subprocess.run([petteia, "games", "--json"], capture_output=True, text=True, check=True).stdout)
-    kind = next(entry["agent"] for entry in listed if entry["id"] == game)
+def ladder(game, args):
+    """Returns the highest level, with `--top` simulations, and a list of weaker and weaker agents."""
+    top = args.top
+    listed = json.loads(subprocess.run([args.petteia, "games", "--json"], capture_output=True, text=True, check=True).stdout)
+    kind = "shipped" if args.agents else next(entry["agent"] for entry in listed if entry["id"] == game)
     if kind == "perfect":
         return "perfect", [f"perfect:t{temperature}" for temperature in TEMPERATURES]
     if kind != "shipped":
@@ -53,6 +55,9 @@ class Arena:
 
     def score(self, upper, lower, seed, games):
         """Returns the score of the upper agent in paired games, and its 95 % bounds."""
+        if self.args.agents:
+            file = str(self.args.agents / f"{self.game}.safetensors")
+            upper, lower = (agent.replace("shipped", file) for agent in (upper, lower))
         command = [self.args.petteia, "arena", self.game, upper, lower, "--games", str(games), "--seed", str(seed),
                    "--opening-plies", str(self.args.opening_plies), "--json"]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -100,7 +105,7 @@ def measured(arena, upper, weaker, first, target):
 
 
 def calibrate(game, args):
-    top, weaker = ladder(game, args.petteia, args.top)
+    top, weaker = ladder(game, args)
     arena, lines, upper, place = Arena(game, args), [], top, -1
     # the whole range may be too small for nine steps of the usual size
     span = elo(arena.score(top, weaker[-1], 1, max(FEW, args.games // 4))[0])
@@ -142,6 +147,7 @@ def main():
     parser.add_argument("--games", type=int, default=400)
     parser.add_argument("--top", type=int, default=400)
     parser.add_argument("--points", type=float)
+    parser.add_argument("--agents", type=Path, help="folder of agents to measure instead of those in the program")
     parser.add_argument("--opening-plies", type=int, default=4)
     parser.add_argument("--petteia", default="target/release/petteia")
     parser.add_argument("--out", type=Path, default=Path("agents"))

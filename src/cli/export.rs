@@ -61,7 +61,14 @@ const BOT: ExportKind = ExportKind::Network(Format::Bot);
 
 impl ValueEnum for ExportKind {
     fn value_variants<'a>() -> &'a [ExportKind] {
-        &[BOT, ExportKind::Network(Format::Safetensors), ExportKind::Network(Format::Onnx), ExportKind::Page]
+        const FORMATS: [ExportKind; 5] = [
+            BOT,
+            ExportKind::Network(Format::Safetensors),
+            ExportKind::Network(Format::SafetensorsBf16),
+            ExportKind::Network(Format::Onnx),
+            ExportKind::Page,
+        ];
+        &FORMATS
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -70,6 +77,10 @@ impl ValueEnum for ExportKind {
             ExportKind::Network(Format::Onnx) => {
                 ("onnx", "The network with its metadata, for other programs such as ONNX Runtime")
             }
+            ExportKind::Network(Format::SafetensorsBf16) => (
+                "safetensors-bf16",
+                "The same with weights rounded to 16 bits (bf16), in about half the bytes",
+            ),
             ExportKind::Network(_) => (
                 "safetensors",
                 "Weights with the manifest (game, encoding, network, training) in the header; usable as an agent",
@@ -132,7 +143,7 @@ impl Export {
     /// Returns the checkpoint to write: the checkpoint at the given path, or the shipped agent of the game with the
     /// given id.
     fn checkpoint(&self, games: Catalog) -> Result<Checkpoint> {
-        let id = self.source.to_str().filter(|word| games.ids().iter().any(|id| id == word));
+        let id = self.source.to_str().filter(|word| games.names().iter().any(|id| id == word));
         match id {
             Some(id) => shipped_agent(&games.open(id, &Settings::new())?),
             None => Checkpoint::find(&self.source).map_err(|error| self.explained(error, games)),
@@ -178,7 +189,7 @@ impl Export {
             Ok(AgentSpec::Shipped(..)) => Error::Config(format!(
                 "{} does not name a game, because each game has its own shipped agent; name one of {}",
                 self.source.display(),
-                games.ids().join(", ")
+                games.names().join(", ")
             )),
             Ok(AgentSpec::Trained(run, ..)) if run != self.source => Error::Config(format!(
                 "{}: an export has no number of simulations, and it keeps the precision of its run; write {} alone",
@@ -191,7 +202,7 @@ impl Export {
 
     /// Returns a better error if the user misspelled the id of a game.
     fn corrected(&self, error: Error, games: Catalog) -> Error {
-        let (word, ids) = (self.source.to_string_lossy(), games.ids());
+        let (word, ids) = (self.source.to_string_lossy(), games.names());
         match did_you_mean(&word, ids.iter().map(String::as_str)) {
             hint if !hint.is_empty() && matches!(error, Error::Missing(_)) => {
                 Error::Missing(format!("{word} is neither the id of a game nor a run{hint}"))

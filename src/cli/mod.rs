@@ -115,7 +115,7 @@ fn main_with(program: Program, games: Catalog) -> ExitCode {
 
 fn run(games: Catalog) -> Result<()> {
     registry::check(games)?;
-    for levels in games.ids().iter().filter_map(|id| games.shipped_for(id).levels) {
+    for levels in games.names().iter().filter_map(|id| games.shipped_for(id).levels) {
         agents_of(&levels)?;
     }
     refuse_too_many_threads()?;

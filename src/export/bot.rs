@@ -42,7 +42,7 @@ pub struct Defaults {
 pub fn file(checkpoint: &Checkpoint, defaults: &Defaults) -> Result<Vec<u8>> {
     let entry = (*defaults != Defaults::default())
         .then(|| (ENTRY, serde_json::to_string(defaults).expect("finite numbers are valid JSON")));
-    let payload = super::safetensors::file_with(checkpoint, entry)?;
+    let payload = super::safetensors::file_as_stored(checkpoint, entry)?;
     let mut program = storage::read(&own_file()?)?;
     scrub(&mut program);
     attachment::attach(&program, &payload)

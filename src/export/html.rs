@@ -64,7 +64,10 @@ pub struct Page<'a> {
 /// If the network cannot be read.
 pub fn file(page: &Page) -> Result<String> {
     let Page { rules, checkpoint, agent, levels } = page;
-    let weights = checkpoint.map(safetensors::file).transpose()?.unwrap_or_default();
+    let weights = checkpoint
+        .map(|checkpoint| safetensors::file_as_stored(checkpoint, None))
+        .transpose()?
+        .unwrap_or_default();
     let levels = levels.as_ref().and_then(|file| std::str::from_utf8(&file.bytes).ok());
     let contents = Contents {
         game: rules.identity.id.clone(),

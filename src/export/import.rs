@@ -154,7 +154,7 @@ fn chosen<'a>(
                 tensor.shape()
             )));
         }
-        if tensor.dtype() != Dtype::F32 {
+        if !matches!(tensor.dtype(), Dtype::F32 | Dtype::BF16) {
             return Err(error(format!("tensor `{name}` is {:?}: save it as F32", tensor.dtype())));
         }
         selection.push((name, tensor));

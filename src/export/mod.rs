@@ -26,6 +26,8 @@ pub enum Format {
     Bot,
     /// Weights with the manifest (game, encoding, network, training) in the header; usable as an agent.
     Safetensors,
+    /// The same with kernels and matrices rounded to 16 bits (bf16), in about half the bytes.
+    SafetensorsBf16,
     /// The network for other programs (such as ONNX Runtime), with the same metadata.
     Onnx,
 }
@@ -60,6 +62,7 @@ pub fn export(checkpoint: &Checkpoint, format: Format, out: &Path) -> Result<usi
     let bytes = match format {
         Format::Bot => return export_bot(checkpoint, &Defaults::default(), out),
         Format::Safetensors => safetensors::file(checkpoint)?,
+        Format::SafetensorsBf16 => safetensors::file_bf16(checkpoint)?,
         Format::Onnx => onnx::file(checkpoint)?,
     };
     storage::write_whole(out, &bytes)?;

@@ -15,15 +15,28 @@ use crate::checkpoint::{Checkpoint, Manifest, parts};
 use crate::error::{Error, Result};
 use crate::net::auxiliary::{has_heads, without_heads};
 use crate::net::network::Network;
+use crate::net::tensors;
 
-/// Returns the bytes of the file.
+/// Returns the bytes of the file, with numbers of 32 bits.
 pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
-    file_with(checkpoint, None)
+    let (_, weights) = network(checkpoint)?;
+    file_of(&checkpoint.manifest, &checkpoint.path, &weights, None)
 }
 
-/// Does the same as [`file()`], with one more entry in the header.
-pub(super) fn file_with(checkpoint: &Checkpoint, entry: Option<(&'static str, String)>) -> Result<Vec<u8>> {
-    let (_, weights) = network(checkpoint)?;
+/// Does the same as [`file()`] with kernels and matrices rounded to bf16, in about half the bytes.
+pub fn file_bf16(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
+    let (network, _) = network(checkpoint)?;
+    file_of(&checkpoint.manifest, &checkpoint.path, &network.to_safetensors_bf16("")?, None)
+}
+
+/// Does the same as [`file()`] with numbers of as many bits as the checkpoint has, and with one more entry in the
+/// header.
+pub(super) fn file_as_stored(
+    checkpoint: &Checkpoint,
+    entry: Option<(&'static str, String)>,
+) -> Result<Vec<u8>> {
+    let (_, whole) = network(checkpoint)?;
+    let weights = if has_heads(&checkpoint.manifest.net) { whole } else { checkpoint.weights()? };
     file_of(&checkpoint.manifest, &checkpoint.path, &weights, entry)
 }
 
@@ -41,13 +54,16 @@ pub(super) fn file_of(
     Ok(with_header(header, &entries, tensors))
 }
 
-/// Returns the network without auxiliary heads, and its weights file. Loading the network also checks that it is
-/// intact.
+/// Returns the network without auxiliary heads, and its weights file with numbers of 32 bits. Loading the network also
+/// checks that it is intact.
 pub(super) fn network(checkpoint: &Checkpoint) -> Result<(Network, Vec<u8>)> {
     let net = &checkpoint.manifest.net;
     let network = checkpoint.network()?;
     if !has_heads(net) {
-        return Ok((network, checkpoint.weights()?));
+        let weights = checkpoint.weights()?;
+        let (header, _) = split(&checkpoint.path, &weights)?;
+        let weights = if tensors::has_bf16(&header) { network.to_safetensors("")? } else { weights };
+        return Ok((network, weights));
     }
     let shape = network.layers().shape;
     let (network, _) = network.adapted(&without_heads(net), shape, 0);

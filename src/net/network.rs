@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use rand_distr::{Distribution, StandardNormal};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
+use super::kernels::bf16;
 use super::layers::{Conv, EPSILON, Layer, Layers, Weighted};
 use super::tensors;
 use super::weights::{Numbers, Weights};
@@ -149,16 +150,32 @@ impl Network {
     /// # Errors
     /// If the `safetensors` library refuses the tensors, which no network is known to cause.
     pub fn to_safetensors(&self, about: &str) -> Result<Vec<u8>> {
+        self.to_safetensors_as(Dtype::F32, about)
+    }
+
+    /// Does the same as [`Network::to_safetensors`] with kernels and matrices rounded to bf16, in about half the bytes.
+    /// Norms and biases, which are few, stay in f32.
+    ///
+    /// # Errors
+    /// As for [`Network::to_safetensors`].
+    pub fn to_safetensors_bf16(&self, about: &str) -> Result<Vec<u8>> {
+        self.to_safetensors_as(Dtype::BF16, about)
+    }
+
+    /// Writes a safetensors file whose kernels and matrices are of this type, F32 or BF16.
+    fn to_safetensors_as(&self, kind: Dtype, about: &str) -> Result<Vec<u8>> {
         let error =
             |e: &dyn std::fmt::Display| Error::Data(format!("cannot write weights as safetensors: {e}"));
-        let bytes: BTreeMap<&str, (&[usize], Vec<u8>)> = self
-            .tensors()
-            .map(|(name, sizes, numbers)| {
-                (name, (sizes, numbers.iter().flat_map(|number| number.to_le_bytes()).collect()))
-            })
-            .collect();
-        let views = bytes.iter().map(|(name, (sizes, bytes))| {
-            TensorView::new(Dtype::F32, sizes.to_vec(), bytes).map(|view| (*name, view))
+        let written = |sizes: &[usize], numbers: &[f32]| match kind {
+            Dtype::BF16 if sizes.len() > 1 => {
+                (kind, numbers.iter().flat_map(|number| bf16(*number).to_le_bytes()).collect())
+            }
+            _ => (Dtype::F32, numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>()),
+        };
+        let bytes: BTreeMap<&str, (&[usize], (Dtype, Vec<u8>))> =
+            self.tensors().map(|(name, sizes, numbers)| (name, (sizes, written(sizes, numbers)))).collect();
+        let views = bytes.iter().map(|(name, (sizes, (kind, bytes)))| {
+            TensorView::new(*kind, sizes.to_vec(), bytes).map(|view| (*name, view))
         });
         let views = views.collect::<std::result::Result<Vec<_>, _>>().map_err(|e| error(&e))?;
         let about = [("petteia".to_string(), about.to_string())].into();
@@ -176,10 +193,8 @@ impl Network {
         let file = SafeTensors::deserialize(bytes).map_err(error)?;
         let mut tensors = BTreeMap::new();
         for (name, sizes) in layers.weighted().flat_map(|layer| layer.tensors()) {
-            let numbers = file.tensor(&name).map_err(error)?;
-            let numbers =
-                numbers.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-            tensors.insert(name, (sizes, numbers));
+            let tensor = file.tensor(&name).map_err(error)?;
+            tensors.insert(name, (sizes, tensors::numbers(tensor.data(), tensor.dtype().bitsize() / 8)));
         }
         Ok(Network { layers, tensors })
     }
@@ -247,6 +262,32 @@ fn inputs(old: &Layers, layers: &Layers) -> Vec<Option<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_in_16_bits_has_the_rounded_numbers() {
+        let config = NetConfig { value_pooling: true, ..NetConfig::default() };
+        let shape = Shape { planes: 3, height: 5, width: 5, actions: 26 };
+        let network = Network::new(&config, shape, 7);
+        let (whole, half) = (network.to_safetensors("").unwrap(), network.to_safetensors_bf16("").unwrap());
+        assert!(2 * half.len() < whole.len() + whole.len() / 8, "{} and {} bytes", half.len(), whole.len());
+        let read = Network::from_safetensors(&half, "half", &config, shape).unwrap();
+        for ((name, sizes, numbers), (_, _, read)) in network.tensors().zip(read.tensors()) {
+            let is_rounded = sizes.len() > 1;
+            let expected = |number: &f32| match is_rounded {
+                true => f32::from_bits(u32::from(bf16(*number)) << 16),
+                false => *number,
+            };
+            assert!(numbers.iter().map(expected).eq(read.iter().copied()), "{name}");
+            assert!(!is_rounded || numbers != read, "{name} has numbers beyond 16 bits");
+        }
+        // rounding twice changes nothing
+        assert_eq!(read.to_safetensors_bf16("").unwrap(), half);
+        // a number that is not finite is found in 16 bits, too
+        let (at, mut wrong) = (half.len() - 2, half);
+        wrong[at..].copy_from_slice(&0x7f80u16.to_le_bytes());
+        let error = Network::from_safetensors(&wrong, "half", &config, shape).unwrap_err().to_string();
+        assert!(error.contains("inf, not a finite number"), "{error}");
+    }
 
     #[test]
     fn channels_that_shrink_are_counted() {

@@ -1,8 +1,9 @@
 //! Checks a file of weights (safetensors) before anything is built from it.
 //!
 //! Given the bytes of a file and the sizes of a network, this module checks that the file contains that network: the
-//! same tensors, with the same shapes, without gaps, every number finite and every variance at least 0. The size of
-//! the header is bounded, so a malformed file costs little time and little memory.
+//! same tensors, with the same shapes, without gaps, every number finite and every variance at least 0. A number has 32
+//! bits or, in kernels and matrices of a smaller export, 16 bits (bf16). The size of the header is bounded, so a
+//! malformed file costs little time and little memory.
 //!
 //! The format: 8 bytes with the length of the header (little endian), the header as JSON, and the tensors
 //! (<https://github.com/huggingface/safetensors#format>).
@@ -98,6 +99,11 @@ pub(crate) fn metadata(header: &Map<String, Value>, name: &str) -> Option<String
     Some(header.get(METADATA)?.get(name)?.as_str()?.to_string())
 }
 
+/// Returns whether a header has tensors whose numbers have 16 bits.
+pub(crate) fn has_bf16(header: &Map<String, Value>) -> bool {
+    header.values().any(|entry| entry.get("dtype").is_some_and(|kind| kind == "BF16"))
+}
+
 /// Returns the tensors of a network of these sizes, with their shapes.
 fn expected(config: &NetConfig, shape: Shape) -> BTreeMap<String, Vec<u64>> {
     let layers = Layers::new(config, shape);
@@ -130,20 +136,24 @@ pub(crate) fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape)
     for (name, sizes) in &expected {
         let entry = header.get(name).ok_or_else(|| mismatch(format!("it lacks the tensor `{name}`")))?;
         let entry = TensorEntry::deserialize(entry).map_err(|e| mismatch(format!("tensor `{name}`: {e}")))?;
-        if (entry.dtype.as_str(), &entry.shape) != ("F32", sizes) {
+        let width = match entry.dtype.as_str() {
+            "F32" => size_of::<f32>(),
+            "BF16" => size_of::<u16>(),
+            _ => 0,
+        };
+        if width == 0 || &entry.shape != sizes {
             let (kind, dimensions) = (shortened(&entry.dtype), shortened(&format!("{:?}", entry.shape)));
             return Err(mismatch(format!("tensor `{name}` is {kind} {dimensions} instead of F32 {sizes:?}")));
         }
-        let length = sizes.iter().product::<u64>() * size_of::<f32>() as u64;
-        places.push((entry.data_offsets, length, name));
+        places.push((entry.data_offsets, sizes.iter().product::<u64>() * width as u64, width, name));
     }
     places.sort();
     let mut end = 0;
-    for ([from, to], length, name) in places {
+    for ([from, to], length, width, name) in places {
         if from != end || to != end + length || to > rest.len() as u64 {
             return Err(mismatch(format!("tensor `{name}` does not fit at bytes {from} to {to}")));
         }
-        check_numbers(name, &rest[from as usize..to as usize]).map_err(mismatch)?;
+        check_numbers(name, numbers(&rest[from as usize..to as usize], width)).map_err(mismatch)?;
         end = to;
     }
     if end == rest.len() as u64 {
@@ -153,9 +163,19 @@ pub(crate) fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape)
     }
 }
 
-fn check_numbers(name: &str, bytes: &[u8]) -> Result<(), String> {
+/// Returns the numbers of a tensor, each of which takes `width` bytes: 4 (f32) or 2 (bf16, the upper half of an f32).
+pub(crate) fn numbers(bytes: &[u8], width: usize) -> Vec<f32> {
+    if width == size_of::<u16>() {
+        let upper = |bytes: &[u8; 2]| f32::from_bits(u32::from(u16::from_le_bytes(*bytes)) << 16);
+        bytes.as_chunks().0.iter().map(upper).collect()
+    } else {
+        bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+    }
+}
+
+fn check_numbers(name: &str, numbers: Vec<f32>) -> Result<(), String> {
     let is_variance = name.ends_with("running_var");
-    for (index, number) in bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).enumerate() {
+    for (index, number) in numbers.into_iter().enumerate() {
         if !number.is_finite() {
             return Err(format!("number {index} of tensor `{name}` is {number}, not a finite number"));
         }

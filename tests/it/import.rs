@@ -113,11 +113,27 @@ fn imported_weights_are_a_network() {
     let game =
         ["arena", "tic-tac-toe", &format!("{}:4", network.display()), "random", "--games", "2", "--json"];
     assert_eq!(json_lines(&succeeds(&game, ""))[0]["games"], 2);
-    for format in ["bot", "onnx", "safetensors"] {
+    for format in ["bot", "onnx", "safetensors", "safetensors-bf16"] {
         let target = folder.join(format);
         succeeds(&["export", text(&network), "--format", format, "--out", text(&target)], "");
     }
     assert!(fs::read(folder.join("safetensors")).unwrap() == expected);
+    // so can a file with weights in 16 bits, whose hash is its own, and which can be imported again
+    let half = folder.join("safetensors-bf16");
+    let inspected = &json_lines(&succeeds(&["inspect", text(&half), "--json"], ""))[0];
+    assert_eq!(inspected["problems"], json!([]));
+    let bytes_of_half = fs::read(&half).unwrap();
+    let begin = 8 + u64::from_le_bytes(bytes_of_half[..8].try_into().unwrap()) as usize;
+    assert_eq!(inspected["files"]["tensors"], sha256(&bytes_of_half[begin..]));
+    let game = ["arena", "tic-tac-toe", &format!("{}:4", half.display()), "random", "--games", "2", "--json"];
+    assert_eq!(json_lines(&succeeds(&game, ""))[0]["games"], 2);
+    import(&half, &folder.join("whole-again"));
+    for format in ["bot", "onnx", "safetensors", "safetensors-bf16", "html"] {
+        let target = folder.join(format!("half-{format}"));
+        succeeds(&["export", text(&half), "--format", format, "--out", text(&target)], "");
+    }
+    assert!(fs::read(folder.join("half-safetensors-bf16")).unwrap() == bytes_of_half);
+    assert_eq!(fs::read(folder.join("half-safetensors")).unwrap().len(), expected.len());
     let next = folder.join("next");
     let more = ["--threads", "1", "--set", "train.generations=1"];
     succeeds(&[&["train", "--from", text(&network), "--run", text(&next)], &more[..]].concat(), "");

@@ -340,3 +340,26 @@ fn a_run_of_the_games_id_alone_keeps_what_follows_from_the_game() {
     let kept = petteia::run::settings_of(first.as_ref()).unwrap();
     assert_eq!((kept.format(), kept.replay.value_decay, kept.selfplay.random_plies), (1, 0.0, 0));
 }
+
+#[test]
+fn a_run_that_names_no_size_has_that_of_the_weights_it_begins_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (file, source) = (path("alone.toml"), path("source"));
+    std::fs::write(&file, "game.id = 'tic-tac-toe'").unwrap();
+    let few = ["--set", "selfplay.games=16", "--set", "selfplay.batch=4", "--set", "arena.final_games=2"];
+    let few = [&few[..], &["--generations", "1", "--threads", "1"]].concat();
+    let size = ["--set", "net.filters=4", "--set", "net.blocks=1", "--set", "selfplay.bootstrap_games=16"];
+    succeeds(&[&["train", &file, "--run", &source], &few[..], &size[..]].concat(), "");
+    let begun = path("begun");
+    let begin = [&["train", &file, "--run", &begun, "--from", &source], &few[..]].concat();
+    let said = out(&succeeds(&begin, ""));
+    assert!(said.contains("the weights are of a network with net.blocks = 1, net.filters = 4"), "{said}");
+    let net = petteia::run::settings_of(begun.as_ref()).unwrap().net;
+    assert_eq!((net.filters, net.blocks), (4, 1));
+    // the length of a run, not its game, determines the size of a network that begins anew
+    let said =
+        out(&succeeds(&["train", &file, "--generations", "21", "--run", &path("long"), "--dry-run"], ""));
+    let why = "the run has more than 20 generations, so net.blocks = 4, net.filters = 32";
+    assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{said}");
+}

@@ -14,7 +14,7 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::cli::screen::Screen;
 use crate::cli::subject::text_rules;
 use crate::cli::text::counted;
-use crate::config::{Config, GameConfig};
+use crate::config::{Config, GameConfig, NetConfig};
 use crate::error::{Error, Input, Result};
 use crate::options::TEXT;
 use crate::registry::Catalog;
@@ -184,19 +184,50 @@ impl Plan {
         if !self.is_new || self.config.format() == 1 {
             return Ok((self.config.clone(), None));
         }
-        let (below, GameNature { actions, plies, proven }) =
-            run::suited_in(self.config.format(), self.config.train.generations, rules);
+        let (below, GameNature { actions, plies, proven }) = self.below(rules)?;
         let mut config = below.parse_over(&self.place, &self.text, &self.sets)?;
         self.before.change(&mut config);
         let derived = self.config.differences(&config);
-        let derived: Vec<String> = derived.iter().map(|[key, _, value]| format!("{key} = {value}")).collect();
-        let line = format!(
-            "games have {plies:.0} plies with {actions:.0} legal actions on average, and {:.0} % of positions can be \
-             proved with a few nodes, so {}",
-            100.0 * proven,
-            derived.join(", ")
-        );
-        Ok((config, (!derived.is_empty()).then_some(line)))
+        let said = |of_network: bool| {
+            let some = derived.iter().filter(|[key, ..]| key.starts_with("net.") == of_network);
+            some.map(|[key, _, value]| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+        };
+        let (of_game, of_network) = (said(false), said(true));
+        let of_game = (!of_game.is_empty()).then(|| {
+            format!(
+                "games have {plies:.0} plies with {actions:.0} legal actions on average, and {:.0} % of positions can \
+                 be proved with a few nodes, so {of_game}",
+                100.0 * proven
+            )
+        });
+        let of_network = (!of_network.is_empty()).then(|| match self.before {
+            Before::Start { .. } => format!("the weights are of a network with {of_network}"),
+            _ => format!("the run has more than {} generations, so {of_network}", run::SHORT),
+        });
+        let lines: Vec<String> = [of_game, of_network].into_iter().flatten().collect();
+        Ok((config, (!lines.is_empty()).then(|| lines.join("\n"))))
+    }
+
+    /// Returns the settings that apply where the config does not set them: they follow from the game, from the length
+    /// of the run, and from the weights that it begins with.
+    fn below(&self, rules: &Opened) -> Result<(Config, GameNature)> {
+        let (mut below, nature) = run::suited_in(self.config.format(), self.config.train.generations, rules);
+        if let Before::Start { source, .. } = &self.before {
+            let NetConfig {
+                filters, blocks, value_planes, value_hidden, value_pooling, block_pooling, ..
+            } = Checkpoint::find(source)?.manifest.net;
+            let own = below.net;
+            below.net = NetConfig {
+                filters,
+                blocks,
+                value_planes,
+                value_hidden,
+                value_pooling,
+                block_pooling,
+                ..own
+            };
+        }
+        Ok((below, nature))
     }
 
     /// Plans to resume the run in `folder`, with its own settings.

@@ -72,7 +72,8 @@ pub(crate) fn train_within(wanted: &WantedAgent, games: Catalog) -> Result<()> {
 fn fits(flags: &Train, games: Catalog) -> Result<bool> {
     let plan = Plan::of(flags, games)?;
     let rules = games.open(&plan.config.game.id, &plan.config.game.options)?;
-    Ok(plan.done(&rules).is_ok())
+    let (config, _) = plan.suited(&rules)?;
+    Ok(plan.with(config).done(&rules).is_ok())
 }
 
 /// Returns the number of generations that are expected to take `seconds`, with the network of a run as long as the
