@@ -105,7 +105,9 @@ class Curve:
         opponent, _ = self.run_of(game, first, before, max(self.args.budgets), self.args.seeds[0])
         if opponent == folder:
             return {"measure": ELO, "value": 0, "low": 0, "high": 0, "detail": "the opponent"}
-        command = [program, "arena", str(folder), f"{folder}:100", f"{opponent}:100", "--games", str(self.args.games), "--json"]
+        name, options = OPTIONS.get(game, (game, {}))
+        sets = [part for key, value in options.items() for part in ("--set", f"game.{key}={value}")]
+        command = [program, "arena", name, *sets, f"{folder}:100", f"{opponent}:100", "--games", str(self.args.games), "--json"]
         match = json.loads(run([*command, "--seed", str(seed), "--opening-plies", "4", "--threads", "1"], self.log(game)))
         values = {"value": match["elo"], "low": match["elo_low"], "high": match["elo_high"]}
         shown = {key: "" if value is None else round(value) for key, value in values.items()}

@@ -15,7 +15,6 @@ scripts/study/calibrate_levels.py then makes the levels.
 import argparse
 import hashlib
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -70,7 +69,8 @@ class Maker:
 
     def make(self):
         trained = once(self.runs / "trained.json", self.train)
-        run([self.args.petteia, "export", str(self.runs / "run"), "--format", "safetensors", "--out", str(self.agent)], self.log)
+        self.agent.unlink(missing_ok=True)
+        run([self.args.petteia, "export", str(self.runs / "run"), "--format", "safetensors-bf16", "--out", str(self.agent)], self.log)
         agent = f"{self.agent}:100"
         match = once(self.runs / "match.json", lambda: self.match(agent, "rollout:400", self.args.games))
         weak = "" if (match["elo_low"] or 0) > 0 else ", WHICH IS NOT ENOUGH"
@@ -132,7 +132,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except subprocess.CalledProcessError as error:
-        sys.exit(str(error))
+    main()
