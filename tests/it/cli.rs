@@ -199,7 +199,7 @@ fn wrong_names_are_explained() {
     fails(&["check-game", "phage", "--games", "0"], 2, &["at least 1"]);
     fails(&["analyze", "phage", "--agent", "random"], 2, &["does not search"]);
     fails(&["arena", "phage", "rollout:400:bf16", "random"], 2, &["rollout has no network", "`rollout:400`"]);
-    fails(&["export", "src", "--format", "gguf", "--out", "x"], 2, &["safetensors, onnx"]);
+    fails(&["export", "src", "--format", "gguf", "--out", "x"], 2, &["safetensors, safetensors-bf16, onnx"]);
     assert!(!Path::new(env!("CARGO_MANIFEST_DIR")).join("x").exists());
 }
 
