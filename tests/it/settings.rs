@@ -2,6 +2,7 @@
 //! are read.
 
 use std::collections::BTreeSet;
+use std::process::Output;
 
 use petteia::checkpoint::Checkpoint;
 use petteia::config::{
@@ -353,13 +354,18 @@ fn a_run_that_names_no_size_has_that_of_the_weights_it_begins_with() {
     succeeds(&[&["train", &file, "--run", &source], &few[..], &size[..]].concat(), "");
     let begun = path("begun");
     let begin = [&["train", &file, "--run", &begun, "--from", &source], &few[..]].concat();
-    let said = out(&succeeds(&begin, ""));
+    let words = |ended: &Output| {
+        let said = format!("{} {}", out(ended), err(ended));
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let said = words(&succeeds(&begin, ""));
     assert!(said.contains("the weights are of a network with net.blocks = 1, net.filters = 4"), "{said}");
     let net = petteia::run::settings_of(begun.as_ref()).unwrap().net;
     assert_eq!((net.filters, net.blocks), (4, 1));
     // the length of a run, not its game, determines the size of a network that begins anew
-    let said =
-        out(&succeeds(&["train", &file, "--generations", "21", "--run", &path("long"), "--dry-run"], ""));
+    let other = path("long");
+    let long = ["train", &file, "--generations", "21", "--run", &other, "--dry-run"];
+    let said = words(&succeeds(&long, ""));
     let why = "the run has more than 20 generations, so net.blocks = 4, net.filters = 32";
-    assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{said}");
+    assert!(said.contains(why), "{said}");
 }
