@@ -166,15 +166,19 @@ impl Network {
     fn to_safetensors_as(&self, kind: Dtype, about: &str) -> Result<Vec<u8>> {
         let error =
             |e: &dyn std::fmt::Display| Error::Data(format!("cannot write weights as safetensors: {e}"));
-        let written = |sizes: &[usize], numbers: &[f32]| match kind {
-            Dtype::BF16 if sizes.len() > 1 => {
-                (kind, numbers.iter().flat_map(|number| bf16(*number).to_le_bytes()).collect())
-            }
-            _ => (Dtype::F32, numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>()),
-        };
-        let bytes: BTreeMap<&str, (&[usize], (Dtype, Vec<u8>))> =
-            self.tensors().map(|(name, sizes, numbers)| (name, (sizes, written(sizes, numbers)))).collect();
-        let views = bytes.iter().map(|(name, (sizes, (kind, bytes)))| {
+        let bytes: Vec<_> = self
+            .tensors()
+            .map(|(name, sizes, numbers)| {
+                if kind == Dtype::BF16 && sizes.len() > 1 {
+                    let halves = numbers.iter().flat_map(|number| bf16(*number).to_le_bytes());
+                    (name, sizes, kind, halves.collect::<Vec<u8>>())
+                } else {
+                    let whole = numbers.iter().flat_map(|number| number.to_le_bytes());
+                    (name, sizes, Dtype::F32, whole.collect())
+                }
+            })
+            .collect();
+        let views = bytes.iter().map(|(name, sizes, kind, bytes)| {
             TensorView::new(*kind, sizes.to_vec(), bytes).map(|view| (*name, view))
         });
         let views = views.collect::<std::result::Result<Vec<_>, _>>().map_err(|e| error(&e))?;
