@@ -277,10 +277,8 @@ mod tests {
         let read = Network::from_safetensors(&half, "half", &config, shape).unwrap();
         for ((name, sizes, numbers), (_, _, read)) in network.tensors().zip(read.tensors()) {
             let is_rounded = sizes.len() > 1;
-            let expected = |number: &f32| match is_rounded {
-                true => f32::from_bits(u32::from(bf16(*number)) << 16),
-                false => *number,
-            };
+            let rounded = |number: &f32| f32::from_bits(u32::from(bf16(*number)) << 16);
+            let expected = |number: &f32| if is_rounded { rounded(number) } else { *number };
             assert!(numbers.iter().map(expected).eq(read.iter().copied()), "{name}");
             assert!(!is_rounded || numbers != read, "{name} has numbers beyond 16 bits");
         }
