@@ -8,7 +8,7 @@
 --budget is in CPU seconds. A pilot of three generations measures what a generation costs, and the number of generations follows.
 If more than 25 generations fit, a second pilot measures the larger network of a long run, which then gets the same budget. An
 interrupted run is continued by the same command, and finished steps are not repeated: each game's results are in
-RUNS/GAME.json. The agent must beat `rollout:400` by a lower 95 % bound above 0 at 100 simulations; otherwise the script says so.
+RUNS/GAME. The agent must beat `rollout:400` by a lower 95 % bound above 0 at 100 simulations; otherwise the script says so.
 scripts/study/calibrate_levels.py then makes the levels.
 """
 
