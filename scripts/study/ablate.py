@@ -224,8 +224,7 @@ class Study:
             return costs_of(folder / "run" / "metrics.jsonl")
 
         costs = once(folder / "costs.json", measure)
-        first, each = costs["1"], costs[str(PILOT)]
-        return max(2, 1 + round((self.about["budget"] - first) / each))
+        return fitting(costs, self.about["budget"])
 
     def log(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -317,6 +316,11 @@ def costs_of(metrics):
             parts = costs.setdefault(str(line["generation"]), {})
             parts[line["kind"]] = max(parts.get(line["kind"], 0), line["cpu_seconds"])
     return {generation: sum(parts.values()) for generation, parts in costs.items()}
+
+
+def fitting(costs, budget):
+    """Returns how many generations fit into a budget of CPU seconds, by the costs of a pilot's generations."""
+    return max(2, 1 + round((budget - costs["1"]) / costs[str(PILOT)]))
 
 
 def errors(row):

@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from statistics import fmean
 
-from ablate import PILOT, costs_of, once, run
+from ablate import PILOT, costs_of, fitting, once, run
 
 SETS = {"connect-four": "sets/connect-four.jsonl.zst"}
 # games under other names: an id, with options
@@ -77,7 +77,7 @@ class Curve:
             return costs_of(folder / "metrics.jsonl")
 
         costs = once(folder.with_suffix(".json"), measure)
-        return max(2, 1 + round((budget - costs["1"]) / costs[str(PILOT)]))
+        return fitting(costs, budget)
 
     def log(self, game):
         (self.args.runs / game).mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from ablate import PILOT, costs_of, once, run
+from ablate import PILOT, costs_of, fitting, once, run
 
 # the network of a run of the id alone depends on its length; beyond this number of generations, a larger network learns more
 SMALL_UP_TO = 25
@@ -49,7 +49,7 @@ class Maker:
             return costs_of(folder / "metrics.jsonl")
 
         costs = once(self.runs / f"{name}.json", measure)
-        return max(2, 1 + round((self.args.budget - costs["1"]) / costs[str(PILOT)]))
+        return fitting(costs, self.args.budget)
 
     def train(self):
         self.runs.mkdir(parents=True, exist_ok=True)
